@@ -1,0 +1,58 @@
+// Package apply owns the half of the engine that touches the world: it runs a plan's
+// phases against providers and records what happened, and it holds refresh and
+// destroy, which share its parts.
+//
+// It knows providers only by the interface below, stores and locks only by their
+// contracts. It must never know the language or Kubernetes.
+package apply
+
+import (
+	"context"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// Provider is what apply asks of a provider; providers.Provider documents it.
+type Provider interface {
+	Create(ctx context.Context, r *model.Request) (model.Outputs, error)
+	Read(ctx context.Context, r *model.Request) (model.Observed, bool, error)
+	Update(ctx context.Context, r *model.Request) (model.Outputs, error)
+	Delete(ctx context.Context, r *model.Request) error
+}
+
+// Phase is a part of a run that ends before the next begins (engine.md 4.2).
+type Phase string
+
+const (
+	PhaseChange  Phase = "1" // creates, updates, replaces
+	PhaseDelete  Phase = "2" // deletes
+	PhaseOutputs Phase = "3" // outputs
+)
+
+// Report is what a run did; it is returned beside an error as well (EX-34). Lists are
+// in completion order.
+type Report struct {
+	Created          []string          `json:"created"`
+	Updated          []string          `json:"updated"`
+	Replaced         []string          `json:"replaced"`
+	Deleted          []string          `json:"deleted"`
+	Noop             []string          `json:"noop"`
+	StateOnly        []string          `json:"state_only"`
+	Downgraded       map[string]string `json:"downgraded"`
+	RolledBack       []string          `json:"rolled_back"`
+	RollbackFailed   map[string]string `json:"rollback_failed"`
+	PoisonFailed     map[string]string `json:"poison_failed"`
+	Orphaned         map[string]string `json:"orphaned"`
+	RollbackSkipped  *string           `json:"rollback_skipped"`
+	Outputs          map[string]any    `json:"outputs"`
+	SensitiveOutputs []string          `json:"-"`
+	Abandoned        []string          `json:"-"`
+}
+
+// Event is one moment of a run (EX-39).
+type Event struct {
+	Phase  string // run_start, run_finish, node_start, node_finish, node_fail
+	NodeID string
+	Action string
+	Detail map[string]any
+}

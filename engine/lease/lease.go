@@ -1,0 +1,35 @@
+// Package lease owns the lock's contract: how a run takes the right to write a
+// partition, how it learns that it lost it, and the guard that stands before every
+// provider call.
+//
+// It must never know what the lock is made of: the operator's is a Kubernetes Lease
+// with an epoch from Postgres (controllers/internal/lease).
+package lease
+
+import (
+	"context"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// Locker takes the lock of one partition. Somebody else holding it is a LockError
+// that names the holder; nothing was changed then.
+type Locker interface {
+	Acquire(ctx context.Context) (Handle, error)
+}
+
+// Handle is a held lock. It renews itself until it is released or lost.
+type Handle interface {
+	// Fence is what state writes of this run must carry.
+	Fence() model.Fence
+	// Check is the guard: nil while the run may act, a LeaseLostError from the
+	// moment that it may not, for good (ST-14). It does no I/O.
+	Check() error
+	// Lost is closed when Check starts to fail.
+	Lost() <-chan struct{}
+	// Release gives the lock back; only when no provider call is in flight (LS-10).
+	// After a loss it stops renewing and reports nothing.
+	Release(ctx context.Context) error
+	// Abandon stops renewing and lets the lock lapse: a call may still be in flight.
+	Abandon()
+}

@@ -1,0 +1,46 @@
+package model
+
+// Node is what a provider is told of the node it works for.
+type Node struct {
+	ID    string // "{stack}:{type}:{name}"
+	Stack string
+	Type  string // "local.File"
+	Name  string // local name, component prefixes included
+}
+
+// NodeOf takes a node id apart.
+func NodeOf(id string) Node {
+	return Node{ID: id, Stack: StackOf(id), Type: TypeOf(id), Name: LocalName(id)}
+}
+
+// Request is the argument of every provider operation (providers.md 1.16).
+type Request struct {
+	Node Node
+	// Owner is who the resource belongs to, in a form that is unique among all
+	// owners a provider instance may serve: "{namespace}/{Stack UID}" in the
+	// operator, "" at the command line.
+	Owner string
+	// Attempt identifies one try to create. It is stored on the write-ahead row
+	// before the call and repeated when that row is created again, so that a
+	// provider can find what an interrupted try left behind.
+	Attempt string
+	// Inputs are the fields of the type, defaults and nulls present. In a provider
+	// call every handle is resolved; in Validate markers may be left.
+	Inputs map[string]any
+	// Prior is what was recorded at the last write, nil before the first.
+	Prior *Prior
+}
+
+// Prior is the recorded side of a node.
+type Prior struct {
+	Outputs map[string]any // plaintext
+	Inputs  map[string]any // resolved as far as they can be
+}
+
+// Outputs is what a create or update made, as far as it is JSON; unknown keys are
+// stored too (providers.md 1.3).
+type Outputs map[string]any
+
+// Observed is what a read found: inputs and outputs in one flat map. A key that is
+// missing was not checked.
+type Observed map[string]any

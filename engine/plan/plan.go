@@ -1,0 +1,85 @@
+// Package plan owns the pure half of a run: the diff between a compilation and a
+// snapshot, its guards, the changeset and its digest, and how both are shown.
+//
+// It must never call a provider, write a store or know Kubernetes.
+package plan
+
+import (
+	"github.com/atlantide-org/atlantide-operator/engine/graph"
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// Action is what a change does to its node (DF-2).
+type Action string
+
+const (
+	Create  Action = "create"
+	Update  Action = "update"
+	Replace Action = "replace"
+	Delete  Action = "delete"
+	Noop    Action = "noop"
+)
+
+// Failure modes of a run (EX-23).
+const (
+	OnFailureHalt     = "halt"
+	OnFailureRollback = "rollback"
+)
+
+// Change is the verdict on one node (DF-2).
+type Change struct {
+	NodeID      string
+	Action      Action
+	Desired     *ir.Node   // nil: not declared
+	DesiredHash string     // Merkle hash; "" without Desired
+	Prior       *state.Row // nil: not recorded
+	// PendingDestroy is the old half that an interrupted replace left to delete
+	// (EX-13): with Action Replace it is the prior of a replace to finish, with
+	// Action Delete it is all that the change is about and NodeID ends in
+	// PendingSuffix.
+	PendingDestroy *state.PendingDestroy
+
+	ChangedFields       []string // sorted
+	UpstreamMoved       []string // sorted, part of ChangedFields (DF-11a)
+	Conditional         bool     // the replace may turn out unnecessary (DF-20)
+	CreateBeforeDestroy bool
+	StateOnly           bool // a noop whose row is rewritten (PL-3)
+}
+
+// PendingSuffix ends the node id under which a pending destroy is listed.
+const PendingSuffix = "~replaced"
+
+// Actionable reports whether the change calls a provider.
+func (c *Change) Actionable() bool { return c.Action != Noop }
+
+// Pending reports whether an apply has anything to do for the change.
+func (c *Change) Pending() bool { return c.Actionable() || c.StateOnly }
+
+// Violation is a policy's objection.
+type Violation struct {
+	Policy  string `json:"policy"`
+	Level   string `json:"level"`
+	NodeID  string `json:"node_id"`
+	Message string `json:"message"`
+}
+
+// Plan is a changeset with all that an apply, a reviewer and the digest need.
+type Plan struct {
+	Changes     []Change        // every id of either side, sorted
+	Compilation *ir.Compilation // nil for a destroy
+	Graph       *graph.Graph    // of Compilation; nil for a destroy
+	Snapshot    *state.Snapshot // what was compared with
+	OnFailure   string
+	Outputs     OutputChanges
+	Violations  []Violation
+	Warnings    []string
+	Blocked     bool // a mandatory policy objects
+}
+
+// OutputChanges is what the commit at the end of a run will do to stack outputs as
+// far as planning knows (EX-20, EX-22).
+type OutputChanges struct {
+	Set     map[string]any // key → symbolic value, where it differs or is not known yet
+	Retired []string       // sorted keys
+}
