@@ -17,10 +17,15 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// Provider is what the engine needs of a provider.
-type Provider interface {
-	apply.Provider
+// Provider is what the engine needs of a provider: apply.Provider and Validate. It is
+// an alias of an interface without a name, so that a registry of package providers,
+// which must not know the engine, can return it.
+type Provider = interface {
 	Validate(ctx context.Context, nodes []*model.Request) error
+	Create(ctx context.Context, r *model.Request) (model.Outputs, error)
+	Read(ctx context.Context, r *model.Request) (model.Observed, bool, error)
+	Update(ctx context.Context, r *model.Request) (model.Outputs, error)
+	Delete(ctx context.Context, r *model.Request) error
 }
 
 // Registry finds providers and their schemas.
@@ -35,6 +40,7 @@ type Engine struct {
 	Registry    Registry
 	Parallelism int           // nodes at work at once; 0 = min(32, 4 × CPUs) (GR-13)
 	NodeTimeout time.Duration // of one node's work; 0 = 40 min (EX-3)
+	DrainGrace  time.Duration // for calls in flight when a run stops; 0 = 30 s (GR-17)
 	Now         func() time.Time
 	NewID       func() string     // UUIDs
 	Events      func(apply.Event) // may be nil; must not block
@@ -87,8 +93,14 @@ type DestroyRequest struct {
 	Gate      func(ctx context.Context, phase apply.Phase, p *plan.Plan) error
 }
 
-// Result is what a run did. Plan is the one made under the lock; Report is nil when
-// the run ended before it had anything to do.
+// RefreshRequest reads what a snapshot records (RF-1).
+type RefreshRequest struct {
+	Snapshot *state.Snapshot
+	Owner    string
+}
+
+// Result is what a run did. Plan is the one made under the lock, or the one before it
+// where no lock was needed; Report is nil when an apply ended after its plan.
 type Result struct {
 	Plan   *plan.Plan
 	Report *apply.Report

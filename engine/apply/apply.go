@@ -8,6 +8,7 @@ package apply
 
 import (
 	"context"
+	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -49,9 +50,20 @@ type Report struct {
 	Abandoned        []string          `json:"-"`
 }
 
+// NewReport is a report of nothing, with no list and no map that is nil.
+func NewReport() *Report {
+	return &Report{
+		Created: []string{}, Updated: []string{}, Replaced: []string{}, Deleted: []string{}, Noop: []string{}, StateOnly: []string{},
+		Downgraded: map[string]string{}, RolledBack: []string{}, RollbackFailed: map[string]string{},
+		PoisonFailed: map[string]string{}, Orphaned: map[string]string{}, Outputs: map[string]any{},
+	}
+}
+
 // Event is one moment of a run (EX-39).
 type Event struct {
-	Phase  string // run_start, run_finish, node_start, node_finish, node_fail
+	RunID  string // the holder of the lock
+	At     time.Time
+	Phase  string // run_start, run_finish, node_start, node_finish, node_fail, lease_release (a failed one)
 	NodeID string
 	Action string
 	Detail map[string]any

@@ -41,8 +41,10 @@ func encode(b *bytes.Buffer, v Value, depth int) error {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return Errorf(IRError, ClassUser, "a number that is not finite has no JSON form")
 		}
-		text := strconv.FormatFloat(v, 'g', -1, 64)
-		if !strings.ContainsAny(text, ".e") {
+		// Never with an exponent: a database that keeps numbers as decimals would write
+		// 1e+21 back as an integer.
+		text := strconv.FormatFloat(v, 'f', -1, 64)
+		if !strings.Contains(text, ".") {
 			text += ".0"
 		}
 		b.WriteString(text)

@@ -5,8 +5,11 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -35,9 +38,9 @@ type Change struct {
 	DesiredHash string     // Merkle hash; "" without Desired
 	Prior       *state.Row // nil: not recorded
 	// PendingDestroy is the old half that an interrupted replace left to delete
-	// (EX-13): with Action Replace it is the prior of a replace to finish, with
-	// Action Delete it is all that the change is about and NodeID ends in
-	// PendingSuffix.
+	// (EX-13): with Action Replace it is the prior of a replace to finish (Prior is the
+	// write-ahead row then, nil if that is gone), with Action Delete it is all that
+	// the change is about and NodeID ends in PendingSuffix.
 	PendingDestroy *state.PendingDestroy
 
 	ChangedFields       []string // sorted
@@ -75,6 +78,8 @@ type Plan struct {
 	Violations  []Violation
 	Warnings    []string
 	Blocked     bool // a mandatory policy objects
+
+	schemas *model.Schemas // says which values are not shown
 }
 
 // OutputChanges is what the commit at the end of a run will do to stack outputs as
@@ -82,4 +87,18 @@ type Plan struct {
 type OutputChanges struct {
 	Set     map[string]any // key → symbolic value, where it differs or is not known yet
 	Retired []string       // sorted keys
+}
+
+// HasPending reports whether an apply has anything to do for a node. Outputs alone are
+// not pending; see OutputChanges.Empty.
+func (p *Plan) HasPending() bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Pending() })
+}
+
+// Destructive reports whether the plan takes anything away: a delete, a replace even if
+// conditional, or the removal of a guard.
+func (p *Plan) Destructive() bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool {
+		return c.destroys() || c.Desired != nil && c.Prior != nil && c.Prior.PreventDestroy && !c.Desired.PreventDestroy
+	})
 }

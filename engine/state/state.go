@@ -39,7 +39,7 @@ type Row struct {
 	RefDigests          map[string]string // ST-21
 	RefreshedOutputs    []string
 	RowUID              string // UUID, stable across renames and replaces of the record
-	Attempt             string // token of the create that a "creating" row stands for
+	Attempt             string // token of the create that made, or may have made, what the row stands for
 	UpdatedAt           time.Time
 	Epoch               int64 // last writer
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// off is the address that switches a server off.
+const off = "0"
+
+// serve answers on an address until ctx ends. The address that is logged is the real
+// one, also for port 0. It is up before anything that it could report about.
+func serve(ctx context.Context, log logr.Logger, name, address string, handler http.Handler) error {
+	if address == off {
+		return nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	log.Info("serving "+name, "address", listener.Addr().String())
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error(err, "serving "+name+" ended")
+		}
+	}()
+	context.AfterFunc(ctx, func() {
+		if err := server.Close(); err != nil {
+			log.Error(err, "closing the server of "+name)
+		}
+	})
+	return nil
+}
+
+func metricsHandler(registry prometheus.Gatherer) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// readiness holds what makes the operator not ready: a state store that a newer
+// release migrated. A store that is away does not: waiting for it is the operator's
+// job, and taking it out of service mends nothing.
+type readiness struct{ newerSchema atomic.Bool }
+
+func (r *readiness) handler() http.Handler {
+	mux := http.NewServeMux()
+	ok := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
+	mux.HandleFunc("/healthz", ok)
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, request *http.Request) {
+		if r.newerSchema.Load() {
+			http.Error(w, "the state store has a newer schema than this release knows; run the newer release", http.StatusServiceUnavailable)
+			return
+		}
+		ok(w, request)
+	})
+	return mux
+}
+
+// checkPeriod is the time between two looks at the schema's version.
+const checkPeriod = 15 * time.Second
+
+// watch asks the store until ctx ends, at once and then every period.
+func (r *readiness) watch(ctx context.Context, log logr.Logger, check func(context.Context) error) {
+	tick := time.NewTicker(checkPeriod)
+	defer tick.Stop()
+	for {
+		err := check(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		switch newer := errors.Is(err, state.ErrNewerSchema); {
+		case newer && !r.newerSchema.Swap(true):
+			log.Error(err, "not ready")
+		case !newer && err == nil && r.newerSchema.Swap(false):
+			log.Info("ready again")
+		case !newer && err != nil:
+			log.Info("the state store does not answer", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

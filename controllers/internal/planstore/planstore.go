@@ -1,0 +1,119 @@
+// Package planstore stands between a reconciler and the plan records of the state
+// store: it makes the record of a plan, knows when one is recorded already, and checks
+// under the lock that what was planned is still what is recorded.
+//
+// The records, their transitions and the tables belong to engine/state; it must never
+// know a reconcile, an approval or how a plan is shown.
+package planstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// Plans is the part of a state store that this package is about.
+type Plans interface {
+	Current(ctx context.Context, partition string) (*state.PlanRecord, error)
+	Propose(ctx context.Context, partition string, p *state.PlanRecord) (*state.PlanRecord, error)
+	Advance(ctx context.Context, partition, planID string, from []state.PlanStatus, to state.PlanStatus, reason string, fence *model.Fence) (bool, error)
+}
+
+// Record makes the record of a plan (operator.md O-1): seen is what was current before
+// the head was read, by who planned.
+func Record(p *plan.Plan, head state.Head, seen *state.PlanRecord, by string) (*state.PlanRecord, error) {
+	digest, err := p.ChangesetDigest()
+	if err != nil {
+		return nil, err
+	}
+	body, err := p.Body()
+	if err != nil {
+		return nil, err
+	}
+	record := &state.PlanRecord{
+		Head:            head,
+		BaseSerial:      p.Snapshot.Serial,
+		ChangesetDigest: digest,
+		Body:            body,
+		Text:            p.Text(),
+		Summary:         summary(p),
+		CreatedBy:       by,
+		Status:          state.PlanPlanned,
+	}
+	if Idle(p) {
+		record.Status = state.PlanNoChanges
+	}
+	if seen != nil {
+		record.Generation = seen.Generation
+	}
+	inputs := map[string]any{}
+	if p.Compilation != nil && p.Compilation.Inputs != nil {
+		inputs = p.Compilation.Inputs
+	}
+	if record.InputsDigest, err = ir.Digest(inputs); err != nil {
+		return nil, err
+	}
+	record.InputsDigest = digestPrefix + record.InputsDigest
+	return record, nil
+}
+
+const digestPrefix = "sha256:"
+
+// Idle reports whether applying the plan would do nothing at all.
+func Idle(p *plan.Plan) bool { return !p.HasPending() && p.Outputs.Empty() }
+
+func summary(p *plan.Plan) state.PlanSummary {
+	s := p.Summary()
+	return state.PlanSummary{
+		Create: s.Create, Update: s.Update, Replace: s.Replace, Delete: s.Delete,
+		StateOnly: s.StateOnly, Unchanged: s.Noop - s.StateOnly,
+		Destructive: p.Destructive(),
+	}
+}
+
+// Covers reports whether the current record says already what record would: then
+// nothing has to be written. Having nothing to do is as well recorded by the plan of
+// this very head that was applied (operator.md O-7).
+func Covers(current, record *state.PlanRecord) bool {
+	if current == nil || current.Head != record.Head || current.InputsDigest != record.InputsDigest {
+		return false
+	}
+	if record.Status == state.PlanNoChanges && current.Status == state.PlanApplied {
+		return true
+	}
+	return current.Status == record.Status && current.ChangesetDigest == record.ChangesetDigest && current.BaseSerial == record.BaseSerial
+}
+
+// Check compares the current record with the one that is about to run (engine.md
+// AP-16, AP-18 to AP-25): the same plan, still to be applied or being applied by this
+// run, and its body as it was stored. An error is a PlanDriftError.
+func Check(current, running *state.PlanRecord, status state.PlanStatus) error {
+	switch {
+	case current == nil:
+		return drift("no plan is recorded any more")
+	case !current.Status.Known():
+		return drift("the recorded plan has the unknown status '%s'", current.Status)
+	case current.ID != running.ID:
+		return drift("a newer plan, %s, is recorded", current.ChangesetDigest)
+	case current.Status != status:
+		return drift("the recorded plan is %s by now, not %s", current.Status, status)
+	case current.Head.UID == "" || current.Head.Revision == "" || current.Head != running.Head:
+		return drift("the recorded plan was made from another head")
+	case current.ChangesetDigest != running.ChangesetDigest || current.Hash != running.Hash:
+		return drift("the recorded plan is not the one that was decided on")
+	}
+	sum := sha256.Sum256(current.Body)
+	if len(current.Body) == 0 || digestPrefix+hex.EncodeToString(sum[:]) != current.Hash {
+		return drift("the body of the recorded plan does not have its hash")
+	}
+	return nil
+}
+
+func drift(format string, args ...any) error {
+	return model.Errorf(model.PlanDriftError, model.ClassTransient, format+"; nothing was started, it is planned again", args...)
+}

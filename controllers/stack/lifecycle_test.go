@@ -1,0 +1,278 @@
+package stack
+
+import (
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
+	"github.com/atlantide-org/atlantide-operator/controllers/internal/planview"
+)
+
+// greeting is the documents' walkthrough.
+func greeting(path, content string) string {
+	return `from atlantide.core import Stack, output
+from atlantide.providers.local import File
+
+with Stack("demo", region="eu-north-1"):
+    greeting = File("greeting", path="` + path + `", content="` + content + `")
+    File("receipt", path="out/receipt.txt", content=greeting.checksum)
+
+output("greeting_checksum", greeting.checksum)
+`
+}
+
+func variantA() string { return greeting("out/greeting.txt", "hello atlantide") }
+
+func (l *land) view(s *v1alpha1.Stack) map[string]string {
+	l.Helper()
+	cm := &corev1.ConfigMap{}
+	l.Expect(l.client.Get(l.Context(), client.ObjectKey{Namespace: s.Namespace, Name: planview.Name(s.Name)}, cm)).To(gomega.Succeed())
+	return cm.Data
+}
+
+func TestStackBecomesReady(t *testing.T) {
+	l := newLand(t)
+	o := l.operate()
+	before := o.spent()
+	s := l.applied(l.create(l.stackOf("greeting", variantA())))
+
+	files := l.files(s)
+	if files["out/greeting.txt"] != "hello atlantide" || len(files["out/receipt.txt"]) != 64 || len(files) != 2 {
+		t.Errorf("files %q", files)
+	}
+	status := s.Status
+	if status.Artifact == nil || len(status.Artifact.Short) != 12 || !strings.HasPrefix(status.Artifact.IRDigest, digestPrefix+status.Artifact.Short) {
+		t.Errorf("artifact %+v", status.Artifact)
+	}
+	if status.Plan == nil || status.Plan.Text != "+2 ~0 ±0 -0" || status.Plan.Decision != v1alpha1.PlanApplied || status.Plan.Destructive || len(status.Plan.Digest) != 71 {
+		t.Errorf("plan %+v", status.Plan)
+	}
+	if status.State == nil || status.State.Resources != 2 || status.State.Serial == 0 || status.Outputs == nil || status.Outputs.Count != 1 {
+		t.Errorf("state %+v, outputs %+v", status.State, status.Outputs)
+	}
+	if a := status.LastApplied; a == nil || a.PlanDigest != status.Plan.Digest || a.IRDigest != status.Artifact.IRDigest || a.StateSerial != status.State.Serial {
+		t.Errorf("last applied %+v", a)
+	}
+	if len(status.Conditions) != 1 || status.Failure != nil {
+		t.Errorf("conditions %v, failure %+v", brief(status), status.Failure)
+	}
+	if diff := cmp.Diff([]string{v1alpha1.Finalizer}, s.Finalizers); diff != "" {
+		t.Error(diff)
+	}
+	l.eventually(func(g gomega.Gomega) {
+		g.Expect(l.events(s, v1alpha1.ReasonApplied)).To(gomega.ConsistOf("applied +2 ~0 ±0 -0; 2 resources as declared"))
+	})
+
+	view := l.view(s)
+	if !strings.Contains(view[planview.KeyText], "+ create  local.File:greeting") {
+		t.Errorf("plan.txt:\n%s", view[planview.KeyText])
+	}
+	var run struct {
+		OK    bool
+		Nodes []struct{ NodeID, Action string }
+	}
+	if err := json.Unmarshal([]byte(view[planview.KeyRun]), &run); err != nil || !run.OK || len(run.Nodes) != 2 {
+		t.Errorf("run.json %s (%v)", view[planview.KeyRun], err)
+	}
+	// operator.md 5: at most 12 requests, the finalizer and what is read from the cache apart.
+	spent := o.spent().since(before)
+	if requests := spent.APIReads + spent.APIWrites - 1; spent.Compiles != 1 || spent.ProviderCalls != 2 || requests > 12 {
+		t.Errorf("spent %+v", spent)
+	}
+}
+
+// A steady reconcile: nothing is compiled, called or written, one query is made.
+func TestSteadyReconcileCostsNothing(t *testing.T) {
+	for _, from := range []string{"inline", "configMap"} {
+		t.Run(from, func(t *testing.T) {
+			l := newLand(t)
+			o := l.operate()
+			stack := l.stackOf("greeting", variantA())
+			if from == "configMap" {
+				l.sourceMap("conf", variantA())
+				stack.Spec.Source = v1alpha1.StackSource{ConfigMapRef: &v1alpha1.ConfigMapSource{Name: "conf", Entrypoint: "infra.py"}}
+			}
+			s := l.steady(o, l.create(stack))
+			const rounds = 5
+			before := o.spent()
+			for range rounds {
+				if after := o.reconcile(s).RequeueAfter; after <= 0 {
+					t.Errorf("it is not looked at again: %s", after)
+				}
+			}
+			if diff := cmp.Diff(cost{Queries: rounds}, o.spent().since(before)); diff != "" {
+				t.Errorf("%d reconciles cost:\n%s", rounds, diff)
+			}
+			if now := l.read(s); now.ResourceVersion != s.ResourceVersion {
+				t.Errorf("resourceVersion moved from %s to %s", s.ResourceVersion, now.ResourceVersion)
+			}
+
+			// One that was asked for adds the echo, and nothing else.
+			before = o.spent()
+			s = l.edit(s, annotate(v1alpha1.AnnotationReconcileRequestedAt, "now"))
+			l.eventually(func(g gomega.Gomega) { g.Expect(l.read(s).Status.LastHandledReconcileAt).To(gomega.Equal("now")) })
+			o.reconcile(l.steady(o, s))
+			if diff := cmp.Diff(cost{APIWrites: 1, Queries: 2}, o.spent().since(before)); diff != "" {
+				t.Errorf("a forced reconcile and a steady one cost:\n%s", diff)
+			}
+
+			// Another operator, without memory, compiles and plans once and writes nothing.
+			o.stop()
+			s = l.read(s)
+			next := l.operate()
+			l.eventually(func(g gomega.Gomega) { g.Expect(next.spent().Compiles).To(gomega.Equal(1)) })
+			l.steady(next, s)
+			spent := next.spent()
+			if spent.ProviderCalls != 0 || spent.APIWrites != 0 || spent.Writes != 0 || l.read(s).ResourceVersion != s.ResourceVersion {
+				t.Errorf("a restart cost %+v", spent)
+			}
+		})
+	}
+}
+
+// steady waits until the operator's cache shows the Stack as it is and its queue is
+// empty, which an unchanged outcome proves.
+func (l *land) steady(o *operator, s *v1alpha1.Stack) *v1alpha1.Stack {
+	l.Helper()
+	s = l.applied(s)
+	l.eventually(func(g gomega.Gomega) {
+		cached := &v1alpha1.Stack{}
+		g.Expect(o.reconciler.Client.Get(l.Context(), client.ObjectKeyFromObject(s), cached)).To(gomega.Succeed())
+		g.Expect(cached.ResourceVersion).To(gomega.Equal(s.ResourceVersion))
+		_, remembered := o.reconciler.memory.recall(client.ObjectKeyFromObject(s))
+		g.Expect(remembered).To(gomega.BeTrue())
+		g.Expect(l.events(s, v1alpha1.ReasonApplied)).NotTo(gomega.BeEmpty())
+	})
+	return s
+}
+
+func (l *land) sourceMap(name, config string) *corev1.ConfigMap {
+	l.Helper()
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name},
+		Data:       map[string]string{"infra.py": config},
+	}
+	l.Expect(l.client.Create(l.Context(), cm)).To(gomega.Succeed())
+	return cm
+}
+
+func TestUpdate(t *testing.T) {
+	l := newLand(t)
+	l.operate()
+	s := l.applied(l.create(l.stackOf("greeting", variantA())))
+	receipt := l.files(s)["out/receipt.txt"]
+	s = l.applied(l.edit(s, setConfig(greeting("out/greeting.txt", "hello world"))))
+	files := l.files(s)
+	if files["out/greeting.txt"] != "hello world" || files["out/receipt.txt"] == receipt || len(files) != 2 {
+		t.Errorf("files %q", files)
+	}
+	if s.Status.Plan.Text != "+0 ~2 ±0 -0" {
+		t.Errorf("plan %s", s.Status.Plan.Text)
+	}
+	if text := l.view(s)[planview.KeyText]; !strings.Contains(text, "content: hello atlantide → hello world") && !strings.Contains(text, `"hello world"`) {
+		t.Errorf("plan.txt:\n%s", text)
+	}
+}
+
+func TestConfigMapEditIsPlannedAtOnce(t *testing.T) {
+	l := newLand(t)
+	l.operate()
+	stack := l.stackOf("greeting", "")
+	stack.Spec.Source = v1alpha1.StackSource{ConfigMapRef: &v1alpha1.ConfigMapSource{Name: "conf", Entrypoint: "infra.py"}}
+	s := l.settled(l.create(stack), metav1.ConditionFalse, v1alpha1.ReasonInputInvalid)
+	if !strings.Contains(message(s), "ConfigMap 'conf'") {
+		t.Errorf("message %q", message(s))
+	}
+	cm := l.sourceMap("conf", variantA())
+	s = l.applied(s)
+	cm.Data["infra.py"] = greeting("out/greeting.txt", "hello world")
+	l.Expect(l.client.Update(l.Context(), cm)).To(gomega.Succeed())
+	l.eventually(func(g gomega.Gomega) {
+		g.Expect(l.files(s)["out/greeting.txt"]).To(gomega.Equal("hello world"))
+	})
+	l.applied(s)
+}
+
+func TestSuspend(t *testing.T) {
+	l := newLand(t)
+	l.operate()
+	s := l.applied(l.create(l.stackOf("greeting", variantA())))
+	s = l.edit(s, func(s *v1alpha1.Stack) {
+		s.Spec.Suspend = true
+		setConfig(greeting("out/greeting.txt", "hello world"))(s)
+	})
+	l.eventually(func(g gomega.Gomega) { g.Expect(l.events(s, v1alpha1.EventSuspended)).To(gomega.HaveLen(1)) })
+	if now := l.read(s); now.Status.ObservedGeneration == now.Generation || l.files(s)["out/greeting.txt"] != "hello atlantide" {
+		t.Errorf("a suspended Stack was worked on: %+v", now.Status)
+	}
+	s = l.applied(l.edit(s, func(s *v1alpha1.Stack) { s.Spec.Suspend = false }))
+	if got := l.files(s)["out/greeting.txt"]; got != "hello world" {
+		t.Errorf("after it was resumed the file holds %q", got)
+	}
+}
+
+func TestInputs(t *testing.T) {
+	l := newLand(t)
+	l.operate()
+	config := `from atlantide.core import Stack, input
+from atlantide.providers.local import File
+
+with Stack("demo", region="eu-north-1"):
+    File("greeting", path="greeting.txt", content=input("greeting", default="nothing"))
+`
+	s := l.applied(l.create(l.stackOf("greeting", config, withInputs(`{"greeting": "from the spec"}`))))
+	if got := l.files(s)["greeting.txt"]; got != "from the spec" {
+		t.Errorf("the file holds %q", got)
+	}
+	s = l.settled(l.edit(s, withInputs(`{"greeting": {"$secret_ref": {"name": "x", "provider": null}}}`)), metav1.ConditionFalse, v1alpha1.ReasonInputInvalid)
+	if !strings.Contains(message(s), "spec.inputs.greeting") {
+		t.Errorf("message %q", message(s))
+	}
+}
+
+// A run that fails halts, is recorded, is tried again, and goes on where it was.
+func TestFailedRunIsTriedAgain(t *testing.T) {
+	l := newLand(t)
+	broken := &atomic.Bool{}
+	broken.Store(true)
+	l.operate(breakable(broken))
+	s := l.settled(l.create(l.stackOf("greeting", variantA())), metav1.ConditionFalse, v1alpha1.ReasonApplyHalted)
+	f := s.Status.Failure
+	if f == nil || f.Class != "Transient" || f.Node != "demo:local.File:greeting" || f.NextRetryTime == nil {
+		t.Errorf("failure %+v", f)
+	}
+	if !strings.Contains(message(s), "the disk is away") {
+		t.Errorf("message %q", message(s))
+	}
+	if run := l.view(s)[planview.KeyRun]; !strings.Contains(run, `"ok":false`) {
+		t.Errorf("run.json %s", run)
+	}
+	l.eventually(func(g gomega.Gomega) { g.Expect(l.read(s).Status.Failure.Count).To(gomega.BeNumerically(">", 1)) })
+	broken.Store(false)
+	s = l.applied(s)
+	if s.Status.Failure != nil || len(l.files(s)) != 2 {
+		t.Errorf("failure %+v, files %q", s.Status.Failure, l.files(s))
+	}
+}
+
+// Two Stacks of a namespace may not declare the same in-config stack.
+func TestStackNamesBelongToOneStack(t *testing.T) {
+	l := newLand(t)
+	l.operate()
+	first := l.applied(l.create(l.stackOf("first", variantA(), destroyed)))
+	second := l.settled(l.create(l.stackOf("second", variantA())), metav1.ConditionFalse, v1alpha1.ReasonStateKeyConflict)
+	if !strings.Contains(message(second), "'first'") || len(l.files(second)) != 0 {
+		t.Errorf("message %q, files %v", message(second), l.files(second))
+	}
+	l.Expect(l.client.Delete(l.Context(), first)).To(gomega.Succeed())
+	l.gone(first)
+	l.applied(l.edit(second, annotate(v1alpha1.AnnotationReconcileRequestedAt, "1")))
+}

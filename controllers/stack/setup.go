@@ -1,0 +1,65 @@
+package stack
+
+import (
+	"time"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/atlantide-org/atlantide-operator/controllers/internal/lease"
+	"github.com/atlantide-org/atlantide-operator/controllers/internal/planstore"
+	"github.com/atlantide-org/atlantide-operator/controllers/internal/planview"
+)
+
+// Config is what a reconciler is made from, beside a manager.
+type Config struct {
+	Engine  Engine
+	State   State
+	Plans   planstore.Plans
+	Metrics *Metrics
+	Fuel    int64 // step budget of an evaluation; 0 takes the engine's default
+	Locks   Locks
+	// Jitter spreads a delay, so that Stacks do not move in step; nil leaves it.
+	Jitter     func(time.Duration) time.Duration
+	Controller controller.Options
+}
+
+// State is a shared state store: the rows and epochs of partitions.
+type State interface {
+	Store
+	lease.Epochs
+}
+
+// Locks says how the Leases of Stacks are kept; a zero time takes its default.
+type Locks struct {
+	REST              *rest.Config // for a client of their own, whose rate limit nothing else uses up
+	Namespace         string
+	Identity          string // of the process
+	TTL, Renew, Grace time.Duration
+}
+
+// reporter is under which Events are reported.
+const reporter = "atlantide-operator"
+
+// Setup makes the reconciler of Stacks and adds it to a manager.
+func Setup(mgr ctrl.Manager, c Config) (*Reconciler, error) {
+	leaseClient, err := lease.NewClient(c.Locks.REST)
+	if err != nil {
+		return nil, err
+	}
+	leases, err := lease.New(lease.Options{
+		Client: leaseClient, Namespace: c.Locks.Namespace, Epochs: c.State, Identity: c.Locks.Identity,
+		TTL: c.Locks.TTL, Renew: c.Locks.Renew, Grace: c.Locks.Grace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := New(Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(reporter),
+		Engine: c.Engine, Store: c.State, Plans: c.Plans, Leases: leases,
+		Views:   &planview.Publisher{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Metrics: c.Metrics, Fuel: c.Fuel, Jitter: c.Jitter,
+	})
+	return r, r.SetupWithManager(mgr, c.Controller)
+}

@@ -1,0 +1,126 @@
+package stack
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
+)
+
+const (
+	eventNormal  = corev1.EventTypeNormal
+	eventWarning = corev1.EventTypeWarning
+)
+
+// finish is the only place that writes status at the end of a reconcile, emits its
+// event, remembers it and says when it is looked at again.
+func (r *Reconciler) finish(ctx context.Context, p *pass, o outcome) (ctrl.Result, error) {
+	r.Metrics.Reconciles.WithLabelValues(o.label).Inc()
+	if o.gone {
+		r.memory.forget(p.key())
+		return ctrl.Result{}, nil
+	}
+	if ctx.Err() != nil && o.failed != nil && !p.ran {
+		return ctrl.Result{}, nil // it failed because the operator stops; the next one looks again
+	}
+	ctx, cancel := context.WithTimeout(detached(ctx), recordTimeout)
+	defer cancel()
+	was, written, err := r.writeOutcome(ctx, p, o)
+	if apierrors.IsNotFound(err) {
+		r.memory.forget(p.key())
+		return ctrl.Result{}, nil
+	}
+	if o.event != nil && err == nil && (o.kept || tells(&was, &p.stack.Status)) {
+		r.emit(p.stack, o.event)
+	}
+	if written {
+		ctrl.LoggerFrom(ctx).Info("reconciled", "outcome", o.label, "reason", readyReason(&p.stack.Status), "generation", p.sight.generation)
+	}
+	if err != nil || o.ended == 0 || p.unshown {
+		r.memory.forget(p.key())
+	} else {
+		r.memory.keep(p.key(), p.saw(o.ended))
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	after := delay(&p.stack.Spec, o.again, failures(&p.stack.Status))
+	if p.unshown && after == 0 {
+		after = retryDelay(&p.stack.Spec, 1)
+	}
+	if after > nowDelay {
+		after = r.Jitter(after)
+	}
+	return ctrl.Result{RequeueAfter: after}, nil
+}
+
+// writeOutcome writes the next status if it differs. A conflict means that the object
+// was read too early; the outcome still holds for its generation, so it is settled
+// again upon what is there now, unless that is newer than the outcome.
+func (r *Reconciler) writeOutcome(ctx context.Context, p *pass, o outcome) (was v1alpha1.StackStatus, written bool, err error) {
+	for range 3 {
+		was = *p.stack.Status.DeepCopy()
+		next := settle(was, p.stack, p.found, o, r.Now())
+		written, err = r.write(ctx, p.stack, next)
+		if !apierrors.IsConflict(err) {
+			return was, written, err
+		}
+		live := &v1alpha1.Stack{}
+		if err := r.Live.Get(ctx, p.key(), live); err != nil {
+			return was, false, err
+		}
+		if live.UID != p.stack.UID || live.Status.ObservedGeneration > p.sight.generation {
+			return was, false, err
+		}
+		// The spec that was worked on stays; what is compared with is new.
+		p.stack.ResourceVersion, p.stack.Status = live.ResourceVersion, live.Status
+	}
+	return was, false, err
+}
+
+// write patches status if next differs from it, and only if the object is as it was
+// read (AP-35).
+func (r *Reconciler) write(ctx context.Context, stack *v1alpha1.Stack, next v1alpha1.StackStatus) (bool, error) {
+	if equality.Semantic.DeepEqual(stack.Status, next) {
+		return false, nil
+	}
+	changed := stack.DeepCopy()
+	changed.Status = next
+	if err := r.Client.Status().Patch(ctx, changed, client.MergeFromWithOptions(stack, client.MergeFromWithOptimisticLock{})); err != nil {
+		return false, err
+	}
+	stack.ResourceVersion, stack.Status = changed.ResourceVersion, changed.Status
+	return true, nil
+}
+
+// tells reports whether a change of status is worth an event: a retry that failed as
+// before is not.
+func tells(was, is *v1alpha1.StackStatus) bool {
+	a, b := meta.FindStatusCondition(was.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case a == nil || b == nil, a.Status != b.Status, a.Reason != b.Reason, a.Message != b.Message:
+		return true
+	case was.LastHandledApproval != is.LastHandledApproval && is.LastHandledApproval != "":
+		return true
+	case !equality.Semantic.DeepEqual(was.LastApplied, is.LastApplied):
+		return true
+	}
+	return false
+}
+
+func (r *Reconciler) emit(stack *v1alpha1.Stack, n *notice) {
+	r.Events.Eventf(stack, nil, n.kind, n.reason, n.action, "%s", n.note)
+}
+
+func readyReason(status *v1alpha1.StackStatus) string {
+	if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Reason
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+package apply
+
+import (
+	"slices"
+
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/resolve"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// outputPhase resolves the declared outputs and commits what differs, removals and new
+// values in one write (EX-19, EX-20, EX-22). An output that does not resolve keeps its
+// committed value.
+func (x *execution) outputPhase() error {
+	batch := state.Batch{SetOutputs: map[string]state.Output{}}
+	for _, key := range x.plan.Outputs.Retired {
+		if _, committed := x.plan.Snapshot.Outputs[key]; committed {
+			batch.RemoveOutputs = append(batch.RemoveOutputs, key)
+		}
+	}
+	if x.plan.Compilation != nil {
+		for _, declared := range x.plan.Compilation.Outputs {
+			if err := x.output(declared, batch.SetOutputs); err != nil {
+				return err
+			}
+		}
+	}
+	if len(batch.RemoveOutputs) == 0 && len(batch.SetOutputs) == 0 {
+		return nil
+	}
+	return x.commit(batch)
+}
+
+func (x *execution) output(declared ir.Output, set map[string]state.Output) error {
+	value, known := x.known(declared.Value)
+	if !known {
+		return nil
+	}
+	if marker := resolve.Reserved(value); marker != "" {
+		return model.Errorf(model.StateError, model.ClassUser,
+			"output '%s' holds the reserved form %s and cannot be committed", declared.Key, marker)
+	}
+	if err := storable(map[string]any{declared.Key: value}); err != nil {
+		return model.Errorf(model.StateError, model.ClassUser, "output '%s' cannot be committed: %w", declared.Key, err)
+	}
+	out := state.Output{Value: value, Sensitive: x.sensitive(declared.Value), SourceNodes: sourceNodes(declared.Value)}
+	x.report.Outputs[declared.Key] = value
+	if out.Sensitive {
+		x.report.SensitiveOutputs = append(x.report.SensitiveOutputs, declared.Key)
+	}
+	committed, ok := x.plan.Snapshot.Outputs[declared.Key]
+	if !ok || !same(committed.Value, value) || committed.Sensitive != out.Sensitive || !slices.Equal(committed.SourceNodes, out.SourceNodes) {
+		set[declared.Key] = out
+	}
+	return nil
+}
+
+// known is what a declared output resolves to, if it does.
+func (x *execution) known(declared any) (value any, known bool) {
+	value, err := x.values().Resolve(declared)
+	return value, err == nil
+}
+
+// sensitive reports whether a value is made from a sensitive field, from a type that
+// is not known, or from a committed output that is sensitive.
+func (x *execution) sensitive(v any) bool {
+	for _, ref := range model.References(v) {
+		schema := x.Schemas.Type(model.TypeOf(ref.NodeID))
+		if schema == nil {
+			return true
+		}
+		if field := schema.Field(ref.Output); field != nil && field.Sensitive {
+			return true
+		}
+	}
+	found := false
+	model.Walk(v, func(v model.Value) bool {
+		if key, ok := model.AsStackOutput(v); ok {
+			found = found || x.plan.Snapshot.Outputs[key].Sensitive
+		}
+		return !found
+	})
+	return found
+}
+
+// sourceNodes are the ids that a value is made from, sorted.
+func sourceNodes(v any) []string {
+	var ids []string
+	for _, ref := range model.References(v) {
+		ids = append(ids, ref.NodeID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,152 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/atlantide-org/atlantide-operator/engine/graph"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// deletePhase destroys what is not declared any more, dependents first, in the order
+// that the rows recorded (EX-2).
+func (x *execution) deletePhase(ctx context.Context) error {
+	due := map[string]*plan.Change{}
+	for i := range x.plan.Changes {
+		if c := &x.plan.Changes[i]; c.Action == plan.Delete && !x.settled[c.NodeID] {
+			due[c.NodeID] = c
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	if err := x.pass(ctx, PhaseDelete); err != nil {
+		return err
+	}
+	g, err := recordedGraph(x.plan.Snapshot)
+	if err != nil {
+		return err
+	}
+	return x.walk(g, true, func(id string) error {
+		if c := due[id]; c != nil {
+			return x.node(c, x.delete)
+		}
+		return nil
+	})
+}
+
+// delete destroys a recorded node and forgets it (EX-17), or the old half that an
+// interrupted replace left.
+//
+// The row is marked before the call, as one that may or may not stand for something:
+// if the run dies and the config wants the node again, the next plan creates it instead
+// of taking it for unchanged. The write proves the fence as well (EX-18).
+func (x *execution) delete(ctx context.Context, c *plan.Change) error {
+	if c.PendingDestroy != nil {
+		return x.settle(ctx, c.PendingDestroy.NodeID, c.PendingDestroy)
+	}
+	row := c.Prior
+	proved := notWrittenAhead
+	if row.Kind != model.KindData {
+		marked := *row
+		marked.Status, marked.InputHash, marked.UpdatedAt = state.StatusCreating, "", x.Now()
+		if err := x.commit(state.Batch{PutRows: []*state.Row{&marked}}); err != nil {
+			return err
+		}
+		proved = writtenAhead
+	}
+	if err := x.destroy(ctx, row, proved); err != nil {
+		if ctx.Err() != nil {
+			return err // cut short: the mark stays, for nobody knows
+		}
+		return x.alongside(err, state.Batch{PutRows: []*state.Row{row}})
+	}
+	x.note(func() { x.report.Deleted = append(x.report.Deleted, row.ID) })
+	return x.commit(state.Batch{DeleteRows: []string{row.ID}})
+}
+
+// settle destroys an old half that an earlier run left behind and reports it as a
+// delete; nothing for nil.
+func (x *execution) settle(ctx context.Context, id string, entry *state.PendingDestroy) error {
+	if entry == nil {
+		return nil
+	}
+	if err := x.destroyOld(ctx, entry, notWrittenAhead); err != nil {
+		return err
+	}
+	x.note(func() {
+		x.settled[id+plan.PendingSuffix] = true
+		x.report.Deleted = append(x.report.Deleted, id+plan.PendingSuffix)
+	})
+	return nil
+}
+
+// destroyOld destroys the old half of a replace; its entry goes once that is confirmed
+// and before anything is made that could bear the same identity (EX-13).
+func (x *execution) destroyOld(ctx context.Context, entry *state.PendingDestroy, proved bool) error {
+	if err := x.destroy(ctx, entry.Row, proved); err != nil {
+		return err
+	}
+	return x.commit(state.Batch{DeletePending: []string{entry.NodeID}})
+}
+
+// destroy calls the provider for a recorded half, rebuilt from its row against what
+// was recorded when the run started; inputs that cannot be resolved any more are
+// absent. A data source is only forgotten.
+func (x *execution) destroy(ctx context.Context, row *state.Row, proved bool) error {
+	if row.Kind == model.KindData {
+		return nil
+	}
+	if x.Schemas.Type(row.Type) == nil {
+		e := model.Errorf(model.ProviderError, model.ClassUser,
+			"the type '%s' of %s is unknown; use a release that has it", row.Type, row.ID)
+		e.NodeID, e.Op, e.ResourceType = row.ID, "delete", row.Type
+		return e
+	}
+	request := x.request(row, x.before.Lenient(row.Properties), row)
+	request.Attempt = row.Attempt
+	_, err := x.mutate(ctx, "delete", row, proved, func(ctx context.Context, p Provider) (model.Outputs, error) {
+		return nil, p.Delete(ctx, request)
+	})
+	return err
+}
+
+// recordedGraph is the graph of the rows and of the old halves that are left, over
+// what they recorded; an edge to what is gone is dropped (EX-2, RF-18). An old half
+// goes after whatever was recorded to depend on its node.
+func recordedGraph(s *state.Snapshot) (*graph.Graph, error) {
+	edges := make(map[string][]string, len(s.Rows)+len(s.Pending))
+	add := func(from string, row *state.Row) {
+		targets := []string{}
+		for _, to := range slices.Concat(row.Dependencies, row.DependsOn) {
+			if s.Rows[to] != nil && to != row.ID {
+				targets = append(targets, to)
+			}
+			if s.Pending[to] != nil && to != row.ID {
+				targets = append(targets, to+plan.PendingSuffix)
+			}
+		}
+		edges[from] = targets
+	}
+	for id, row := range s.Rows {
+		add(id, row)
+	}
+	for id, entry := range s.Pending {
+		add(id+plan.PendingSuffix, entry.Row)
+	}
+	g, err := graph.Build(edges)
+	var e *model.Error
+	if errors.As(err, &e) && e.Kind == model.CycleError {
+		// Rows of different runs may contradict each other; they must go all the same.
+		for _, cycle := range e.Cycles {
+			for _, member := range cycle {
+				edges[member] = slices.DeleteFunc(edges[member], func(to string) bool { return slices.Contains(cycle, to) })
+			}
+		}
+		return graph.Build(edges)
+	}
+	return g, err
+}

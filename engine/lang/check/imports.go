@@ -1,0 +1,85 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/syntax"
+)
+
+// importModules refuses "import M": a module is never a value. A module that may not
+// be imported at all is named first.
+func (c *checker) importModules(s *syntax.Import) {
+	for _, alias := range s.Names {
+		if !c.importable(alias.Name) {
+			c.refuseModule(s.Pos, alias.Name)
+			return
+		}
+	}
+	c.refuse(s.Pos, "use 'from "+s.Names[0].Name+" import name'", "'import %s' would bind a module", s.Names[0].Name)
+}
+
+func (c *checker) importFrom(s *syntax.ImportFrom) {
+	module := strings.Repeat(".", s.Level) + s.Module
+	if s.Level > 0 || !c.importable(module) {
+		c.refuseModule(s.Pos, module)
+		return
+	}
+	for _, alias := range s.Names {
+		c.importedName(s.Pos, module, alias.Name)
+	}
+}
+
+func (c *checker) refuseModule(at syntax.Pos, module string) {
+	c.refuse(at, "what a config computes depends on its declared inputs only: put code that needs more into a provider, "+
+		"or use the built-in uuid5, sha256_hex, to_json, merge and slugify",
+		"cannot import from '%s'; a config may import from %s", module, strings.Join(importablePackages, ", "))
+}
+
+func (c *checker) importedName(at syntax.Pos, module, name string) {
+	switch {
+	case name == "*":
+		c.refuse(at, "name what is imported", "cannot import '*' from '%s'", module)
+	case strings.HasPrefix(name, "_"):
+		c.refuse(at, "", "cannot import the private name '%s' from '%s'", name, module)
+	case engineNames[name] && within(module, "atlantide"):
+		c.refuse(at, "a config declares resources, the engine collects them",
+			"cannot import '%s' from '%s': it is part of the engine", name, module)
+	}
+}
+
+// importable applies the import rule to a module's dotted name (lang.md 3.4).
+func (c *checker) importable(module string) bool {
+	for _, refused := range refusedModules {
+		if within(module, refused) {
+			return false
+		}
+	}
+	for segment := range strings.SplitSeq(module, ".") {
+		if segment == "provider" || segment == "handlers" || strings.HasPrefix(segment, "_") {
+			return false
+		}
+	}
+	if module == "atlantide" || slices.ContainsFunc(importablePackages, func(p string) bool { return within(module, p) }) {
+		return true
+	}
+	return c.options.Modules != nil && c.options.Modules(module)
+}
+
+// within reports whether module is pkg or below it, by whole segments.
+func within(module, pkg string) bool {
+	return module == pkg || strings.HasPrefix(module, pkg+".")
+}
+
+var importablePackages = []string{
+	"atlantide.core", "atlantide.policy", "atlantide.providers", "atlantide.components",
+}
+
+var refusedModules = []string{
+	"atlantide.components.fetch", "atlantide.components.lock", "atlantide.components.source",
+	"atlantide.core.logging", "atlantide.core.plugin", "atlantide.core.tuning",
+	"atlantide.providers.loader", "atlantide.providers.local.paths", "atlantide.providers.aws.config",
+}
+
+var engineNames = words("", `active_registry collecting ResourceRegistry inline_stack_outputs selecting
+	current_selection EnvSelection ProviderRegistry check_compatible parse_semver Context Provider`)

@@ -1,0 +1,267 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// validation checks and coerces values against declared types (providers.md 1.14),
+// collecting what is wrong.
+type validation struct {
+	ev       *evaluation
+	thread   *starlark.Thread
+	problems []problem
+}
+
+type problem struct {
+	path, text string
+	value      starlark.Value // what the problem is about; nil = nothing given
+	always     bool           // counts even beside a handle
+}
+
+func (v *validation) fail(path string, value starlark.Value, format string, args ...any) {
+	v.problems = append(v.problems, problem{path: path, value: value, text: fmt.Sprintf(format, args...)})
+}
+
+// maxShown is how many problems one message lists.
+const maxShown = 10
+
+// err is the refusal of what was validated, nil when nothing was wrong.
+func (v *validation) err(what string) error {
+	if len(v.problems) == 0 {
+		return nil
+	}
+	var texts []string
+	for i, p := range v.problems {
+		if i == maxShown {
+			texts = append(texts, fmt.Sprintf("and %d more", len(v.problems)-maxShown))
+			break
+		}
+		texts = append(texts, p.path+": "+p.text)
+	}
+	return languageErrorf("invalid resource inputs for %s: %s", what, strings.Join(texts, "; "))
+}
+
+// fields validates the given values of declared fields and fills in defaults.
+func (v *validation) fields(declared []model.Field, given map[string]starlark.Value, path string) map[string]starlark.Value {
+	out := make(map[string]starlark.Value, len(declared))
+	matched := 0
+	for i := range declared {
+		f := &declared[i]
+		value := given[f.Name]
+		if value != nil {
+			matched++
+		}
+		at := path + f.Name
+		switch {
+		case f.Mutability == model.Computed && value != nil:
+			v.fail(at, value, "is computed and cannot be given")
+		case f.Mutability == model.Computed:
+		case value != nil:
+			out[f.Name] = v.field(f, value, at)
+		case f.Required:
+			v.fail(at, nil, "is required")
+		default:
+			out[f.Name] = fromModel(f.Default)
+		}
+	}
+	if matched < len(given) {
+		v.unknown(declared, given, path)
+	}
+	return out
+}
+
+// unknown refuses the values that are of no field, whatever else is wrong.
+func (v *validation) unknown(declared []model.Field, given map[string]starlark.Value, path string) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.ContainsFunc(declared, func(f model.Field) bool { return f.Name == name }) {
+			v.fail(path+name, given[name], "is not a field; fields are %s", sortedNames(declared))
+			v.problems[len(v.problems)-1].always = true
+		}
+	}
+}
+
+// field validates one value. A value that is a handle is not looked into. One that
+// holds a handle is checked, but what is wrong with a part that is or holds a handle
+// is forgiven, and the value is kept as it was written.
+func (v *validation) field(f *model.Field, value starlark.Value, path string) starlark.Value {
+	if opaque(value) {
+		if f.Literal {
+			v.fail(path, value, "must be a literal, not a %s", py.TypeName(value))
+		}
+		return value
+	}
+	if !holdsHandle(value) {
+		return v.value(&f.Type, value, path)
+	}
+	before := len(v.problems)
+	v.value(&f.Type, value, path)
+	kept := v.problems[:before]
+	for _, p := range v.problems[before:] {
+		if p.always || p.value == nil || !holdsHandle(p.value) {
+			kept = append(kept, p)
+		}
+	}
+	v.problems = kept
+	return copyValue(value)
+}
+
+// opaque reports whether validation leaves a value alone.
+func opaque(v starlark.Value) bool {
+	_, unset := v.(unsetField)
+	return unset || isHandle(v)
+}
+
+func holdsHandle(v starlark.Value) bool {
+	if opaque(v) {
+		return true
+	}
+	switch v := v.(type) {
+	case *starlark.List:
+		for i := range v.Len() {
+			if holdsHandle(v.Index(i)) {
+				return true
+			}
+		}
+	case starlark.Tuple:
+		return slices.ContainsFunc(v, holdsHandle)
+	case *starlark.Dict:
+		for _, item := range v.Entries() {
+			if holdsHandle(item) {
+				return true
+			}
+		}
+	case *nested:
+		return v.handle
+	}
+	return false
+}
+
+// value coerces a value to a type; containers of the result are its own.
+func (v *validation) value(t *model.FieldType, value starlark.Value, path string) starlark.Value {
+	if value == starlark.None {
+		if !t.Nullable && t.Kind != model.KindAny {
+			v.fail(path, value, "must be %s, not None", typeText(t))
+		}
+		return value
+	}
+	switch t.Kind {
+	case model.KindAny:
+		return copyValue(value)
+	case model.KindList:
+		return v.list(t, value, path)
+	case model.KindMap:
+		return v.mapping(t, value, path)
+	case model.KindNested:
+		return v.nested(t, value, path)
+	}
+	coerced := coerceScalar(t.Kind, value)
+	if coerced == nil {
+		v.refuse(t, value, path)
+		return value
+	}
+	if s, ok := coerced.(starlark.String); ok && len(t.OneOf) > 0 && !slices.Contains(t.OneOf, string(s)) {
+		v.fail(path, value, "must be one of %s, not %s", strings.Join(t.OneOf, ", "), py.Show(v.thread, value))
+	}
+	return coerced
+}
+
+func (v *validation) refuse(t *model.FieldType, value starlark.Value, path string) {
+	v.fail(path, value, "must be %s, not %s (%s)", typeText(t), py.Show(v.thread, value), py.TypeName(value))
+}
+
+func (v *validation) list(t *model.FieldType, value starlark.Value, path string) starlark.Value {
+	switch value.(type) {
+	case *starlark.List, starlark.Tuple:
+	default:
+		v.refuse(t, value, path)
+		return value
+	}
+	elements := tupleOf(value)
+	out := make([]starlark.Value, len(elements))
+	for i, e := range elements {
+		out[i] = v.value(elem(t), e, path+"."+strconv.Itoa(i))
+	}
+	return starlark.NewList(out)
+}
+
+func (v *validation) mapping(t *model.FieldType, value starlark.Value, path string) starlark.Value {
+	d, ok := value.(*starlark.Dict)
+	if !ok {
+		v.refuse(t, value, path)
+		return value
+	}
+	out := starlark.NewDict(d.Len())
+	for k, item := range d.Entries() {
+		key, ok := k.(starlark.String)
+		if !ok {
+			v.fail(path, k, "has the key %s, which is a %s, not a str", py.Show(v.thread, k), py.TypeName(k))
+			continue
+		}
+		_ = out.SetKey(k, v.value(elem(t), item, path+"."+string(key)))
+	}
+	return out
+}
+
+// elem is the element type; a container without one takes anything.
+func elem(t *model.FieldType) *model.FieldType {
+	if t.Elem == nil {
+		return &model.FieldType{Kind: model.KindAny}
+	}
+	return t.Elem
+}
+
+func (v *validation) nested(t *model.FieldType, value starlark.Value, path string) starlark.Value {
+	switch value := value.(type) {
+	case *nested:
+		if value.typ.Name == t.Nested.Name {
+			return value // validated when it was made, and immutable
+		}
+	case *starlark.Dict:
+		given := make(map[string]starlark.Value, value.Len())
+		for k, item := range value.Entries() {
+			key, ok := k.(starlark.String)
+			if !ok {
+				v.fail(path, k, "has the key %s, which is a %s, not a str", py.Show(v.thread, k), py.TypeName(k))
+				continue
+			}
+			given[string(key)] = item
+		}
+		before := len(v.problems)
+		fields := v.fields(t.Nested.Fields, given, path+".")
+		for i := before; i < len(v.problems); i++ {
+			if v.problems[i].value == nil {
+				v.problems[i].value = value // a missing field is a problem of the whole
+			}
+		}
+		return v.ev.newNested(t.Nested, fields)
+	}
+	v.refuse(t, value, path)
+	return value
+}
+
+func typeText(t *model.FieldType) string {
+	text := map[model.TypeKind]string{
+		model.KindString: "a str", model.KindInt: "an int", model.KindFloat: "a float", model.KindBool: "a bool",
+		model.KindAny: "any value", model.KindList: "a list", model.KindMap: "a dict with text keys",
+		model.KindSecret: "a secret handle (atlantide.secret(…))",
+	}[t.Kind]
+	switch {
+	case t.Kind == model.KindNested:
+		text = "a " + t.Nested.Name + " or a dict of its fields"
+	case t.Kind == model.KindMap && t.Elem != nil && t.Elem.Kind == model.KindString:
+		text = "a dict from str to str"
+	}
+	if t.Nullable {
+		text += " or None"
+	}
+	return text
+}

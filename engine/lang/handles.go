@@ -1,0 +1,345 @@
+package lang
+
+import (
+	"strings"
+
+	"go.starlark.net/starlark"
+	star "go.starlark.net/syntax"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// A handle stands for a value that is known at apply (lang.md §12). Handles are
+// frozen; they compare and hash by their fields.
+type handle interface {
+	starlark.Value
+	// marker is the handle in the IR.
+	marker(c *canonicalizer) (model.Value, error)
+}
+
+func isHandle(v starlark.Value) bool {
+	_, ok := v.(handle)
+	return ok
+}
+
+// ref is the output of a node.
+type ref struct{ node, attr string }
+
+// secretRef is a secret; provider is a text or None.
+type secretRef struct {
+	name     string
+	provider starlark.Value
+}
+
+// stackOutputRef is the output of a stack, of this config or another one.
+type stackOutputRef struct{ stack, name string }
+
+// transform joins values that may be handles.
+type transform struct {
+	object
+	op   string
+	args starlark.Tuple
+
+	// The hash is made once, bottom up: operands may share operands at any depth.
+	hash    uint32
+	hashErr error
+}
+
+func newTransform(op string, args ...starlark.Value) *transform {
+	x := &transform{op: op, args: args}
+	if x.hash, x.hashErr = x.args.Hash(); x.hashErr == nil {
+		own, _ := hashTexts("transform", op)
+		x.hash ^= own
+	}
+	return x
+}
+
+func (ref) Type() string            { return "Ref" }
+func (secretRef) Type() string      { return "SecretRef" }
+func (stackOutputRef) Type() string { return "StackOutputRef" }
+func (*transform) Type() string     { return "Transform" }
+
+func (ref) String() string            { return "<Ref object>" }
+func (secretRef) String() string      { return "<SecretRef object>" }
+func (stackOutputRef) String() string { return "<StackOutputRef object>" }
+
+func (ref) Freeze()            {}
+func (secretRef) Freeze()      {}
+func (stackOutputRef) Freeze() {}
+
+func (ref) Truth() starlark.Bool            { return true }
+func (secretRef) Truth() starlark.Bool      { return true }
+func (stackOutputRef) Truth() starlark.Bool { return true }
+
+func (r ref) Hash() (uint32, error) { return hashTexts("ref", r.node, r.attr) }
+func (s secretRef) Hash() (uint32, error) {
+	return hashTexts("secret", s.name, text(s.provider))
+}
+func (s stackOutputRef) Hash() (uint32, error) { return hashTexts("output", s.stack, s.name) }
+func (x *transform) Hash() (uint32, error)     { return x.hash, x.hashErr }
+
+func hashTexts(parts ...string) (uint32, error) {
+	return starlark.String(strings.Join(parts, "\x00")).Hash()
+}
+
+func (r ref) marker(*canonicalizer) (model.Value, error) {
+	return model.Reference{NodeID: r.node, Output: r.attr}.Marker(), nil
+}
+
+func (s secretRef) marker(*canonicalizer) (model.Value, error) {
+	return model.SecretRef{Name: s.name, Provider: text(s.provider)}.Marker(), nil
+}
+
+func (s stackOutputRef) marker(*canonicalizer) (model.Value, error) {
+	return model.StackOutputMarker(s.stack + ":" + s.name), nil
+}
+
+func (x *transform) marker(c *canonicalizer) (model.Value, error) { return c.transform(x) }
+
+func (r ref) PyEqual(y starlark.Value) (bool, bool)            { return y == starlark.Value(r), true }
+func (s secretRef) PyEqual(y starlark.Value) (bool, bool)      { return y == starlark.Value(s), true }
+func (s stackOutputRef) PyEqual(y starlark.Value) (bool, bool) { return y == starlark.Value(s), true }
+
+// PyEqual implements py.Comparer.
+func (x *transform) PyEqual(other starlark.Value) (bool, bool) {
+	y, ok := other.(*transform)
+	if !ok || x.op != y.op || x.hash != y.hash {
+		return false, true
+	}
+	if x == y {
+		return true, true
+	}
+	equal, err := starlark.Equal(x.args, y.args)
+	return equal && err == nil, true
+}
+
+// CompareSameType lets the hash table of a dict compare keys.
+func (x *transform) CompareSameType(op star.Token, other starlark.Value, _ int) (bool, error) {
+	equal, _ := x.PyEqual(other)
+	switch op {
+	case star.EQL:
+		return equal, nil
+	case star.NEQ:
+		return !equal, nil
+	}
+	return false, py.TypeErrorf("'%s' is not supported between handles", op)
+}
+
+func (r ref) PyRepr(t *starlark.Thread) (string, error) {
+	return record(t, "Ref", "node_id", starlark.String(r.node), "attr", starlark.String(r.attr))
+}
+
+func (s secretRef) PyRepr(t *starlark.Thread) (string, error) {
+	return record(t, "SecretRef", "name", starlark.String(s.name), "provider", s.provider)
+}
+
+func (s stackOutputRef) PyRepr(t *starlark.Thread) (string, error) {
+	return record(t, "StackOutputRef", "stack", starlark.String(s.stack), "name", starlark.String(s.name))
+}
+
+// PyRepr implements py.Renderer.
+func (x *transform) PyRepr(t *starlark.Thread) (string, error) {
+	return record(t, "Transform", "op", starlark.String(x.op), "args", x.args)
+}
+
+// record is the text of a value with named fields: "Ref(node_id='…', attr='…')".
+func record(t *starlark.Thread, class string, fields ...any) (string, error) {
+	var b strings.Builder
+	b.WriteString(class + "(")
+	for i := 0; i < len(fields); i += 2 {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		value, err := py.Repr(t, fields[i+1].(starlark.Value))
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(fields[i].(string) + "=" + value)
+	}
+	b.WriteString(")")
+	return b.String(), nil
+}
+
+func (r ref) Attr(name string) (starlark.Value, error) {
+	return pick(name, "node_id", starlark.String(r.node), "attr", starlark.String(r.attr))
+}
+
+func (s secretRef) Attr(name string) (starlark.Value, error) {
+	return pick(name, "name", starlark.String(s.name), "provider", s.provider)
+}
+
+func (s stackOutputRef) Attr(name string) (starlark.Value, error) {
+	return pick(name, "stack", starlark.String(s.stack), "name", starlark.String(s.name))
+}
+
+func (x *transform) Attr(name string) (starlark.Value, error) {
+	return pick(name, "op", starlark.String(x.op), "args", copyValue(x.args))
+}
+
+func (ref) AttrNames() []string            { return []string{"attr", "node_id"} }
+func (secretRef) AttrNames() []string      { return []string{"name", "provider"} }
+func (stackOutputRef) AttrNames() []string { return []string{"name", "stack"} }
+func (*transform) AttrNames() []string     { return []string{"args", "op"} }
+
+func pick(name string, fields ...any) (starlark.Value, error) {
+	for i := 0; i < len(fields); i += 2 {
+		if fields[i] == name {
+			return fields[i+1].(starlark.Value), nil
+		}
+	}
+	return nil, nil
+}
+
+// PyGetItem selects an element of a computed list or map (LX-17).
+func (r ref) PyGetItem(_ *starlark.Thread, key starlark.Value) (starlark.Value, error) {
+	return index(r, key)
+}
+
+// PyGetItem selects within what was selected; no other combinator has elements.
+func (x *transform) PyGetItem(_ *starlark.Thread, key starlark.Value) (starlark.Value, error) {
+	if x.op != "index" {
+		return nil, py.TypeErrorf("'Transform' object is not subscriptable")
+	}
+	return index(x, key)
+}
+
+func index(h handle, key starlark.Value) (starlark.Value, error) {
+	switch key.(type) {
+	case starlark.Int, starlark.String:
+		return newTransform("index", h, key), nil
+	}
+	return nil, py.TypeErrorf("a %s is indexed by an int or a str, not by a %s", py.TypeName(h), py.TypeName(key))
+}
+
+// unsetField is UNSET: a field without a value.
+type unsetField struct{}
+
+func (unsetField) String() string                          { return "UNSET" }
+func (unsetField) Type() string                            { return "Unset" }
+func (unsetField) Freeze()                                 {}
+func (unsetField) Truth() starlark.Bool                    { return false }
+func (unsetField) Hash() (uint32, error)                   { return 0x0a75e7, nil }
+func (unsetField) PyRepr(*starlark.Thread) (string, error) { return "UNSET", nil }
+
+// handleNames is the part of atlantide.core that makes handles.
+func handleNames() starlark.StringDict {
+	d := combinators()
+	d["UNSET"] = unsetField{}
+	d["Ref"] = newClass("Ref", func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		p, err := bindTexts("Ref", args, kwargs, "node_id", "attr")
+		if err != nil {
+			return nil, err
+		}
+		return ref{node: p[0], attr: p[1]}, nil
+	})
+	d["StackOutputRef"] = newClass("StackOutputRef", func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		p, err := bindTexts("StackOutputRef", args, kwargs, "stack", "name")
+		if err != nil {
+			return nil, err
+		}
+		return stackOutputRef{stack: p[0], name: p[1]}, nil
+	})
+	d["SecretRef"] = newClass("SecretRef", newSecretRef("SecretRef"))
+	d["Transform"] = newClass("Transform", func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		p, err := py.BindArgs("Transform", []string{"op", "args"}, args, kwargs)
+		if err != nil {
+			return nil, err
+		}
+		op, ok := p[0].(starlark.String)
+		if !ok {
+			return nil, py.TypeErrorf("Transform() op must be a str, not %s", py.TypeName(p[0]))
+		}
+		switch p[1].(type) {
+		case starlark.Tuple, *starlark.List:
+			return newTransform(string(op), append(starlark.Tuple(nil), tupleOf(p[1])...)...), nil
+		}
+		return nil, py.TypeErrorf("Transform() args must be a tuple, not %s", py.TypeName(p[1]))
+	})
+	return d
+}
+
+func newSecretRef(function string) nativeFunc {
+	return func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		p, err := py.BindArgs(function, []string{"name", "provider?"}, args, kwargs)
+		if err != nil {
+			return nil, err
+		}
+		name, ok := p[0].(starlark.String)
+		if !ok {
+			return nil, py.TypeErrorf("%s() name must be a str, not %s", function, py.TypeName(p[0]))
+		}
+		provider := p[1]
+		if isNone(provider) {
+			provider = starlark.None
+		} else if _, ok := provider.(starlark.String); !ok {
+			return nil, py.TypeErrorf("%s() provider must be a str or None, not %s", function, py.TypeName(provider))
+		}
+		return secretRef{name: string(name), provider: provider}, nil
+	}
+}
+
+// bindTexts binds required arguments that are texts.
+func bindTexts(function string, args starlark.Tuple, kwargs []starlark.Tuple, names ...string) ([]string, error) {
+	p, err := py.BindArgs(function, names, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(p))
+	for i, v := range p {
+		s, ok := v.(starlark.String)
+		if !ok {
+			return nil, py.TypeErrorf("%s() %s must be a str, not %s", function, names[i], py.TypeName(v))
+		}
+		out[i] = string(s)
+	}
+	return out, nil
+}
+
+// stackReference is StackReference(stack): the way to the outputs of a stack.
+type stackReference struct {
+	object
+	stack string
+}
+
+func newStackReference(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	p, err := bindTexts("StackReference", args, kwargs, "stack")
+	if err != nil {
+		return nil, err
+	}
+	return &stackReference{stack: p[0]}, nil
+}
+
+func (s *stackReference) Type() string { return "StackReference" }
+
+// PyRepr implements py.Renderer.
+func (s *stackReference) PyRepr(t *starlark.Thread) (string, error) {
+	return record(t, "StackReference", "stack", starlark.String(s.stack))
+}
+
+func (s *stackReference) Attr(name string) (starlark.Value, error) {
+	switch name {
+	case "stack":
+		return starlark.String(s.stack), nil
+	case "output":
+		return py.NewNative("output", func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			p, err := bindTexts("output", args, kwargs, "name")
+			if err != nil {
+				return nil, err
+			}
+			return stackOutputRef{stack: s.stack, name: p[0]}, nil
+		}), nil
+	}
+	return nil, nil
+}
+
+func (s *stackReference) AttrNames() []string { return []string{"output", "stack"} }
+
+// PyGetItem is another spelling of output.
+func (s *stackReference) PyGetItem(_ *starlark.Thread, key starlark.Value) (starlark.Value, error) {
+	name, ok := key.(starlark.String)
+	if !ok {
+		return nil, py.TypeErrorf("the name of a stack output must be a str, not %s", py.TypeName(key))
+	}
+	return stackOutputRef{stack: s.stack, name: string(name)}, nil
+}

@@ -1,0 +1,168 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// module is an importable module: a table of names. Every dotted path below it has
+// the same table (lang.md §9).
+type module struct {
+	path  string
+	names starlark.StringDict
+}
+
+// importable builds the modules of a run. Provider modules are tables of the schemas.
+func (ev *evaluation) importable() map[string]*module {
+	core := starlark.StringDict{
+		"Config":        newClass("Config", ev.newConfig),
+		"EnvSchema":     ev.schema,
+		"EnvView":       &class{name: "EnvView"},
+		"Var":           &class{name: "Var"},
+		"var":           py.NewNative("var", ev.newVar),
+		"Lifecycle":     newClass("Lifecycle", newLifecycle),
+		"PolicyLevel":   policyLevel(),
+		"PolicyBinding": &class{name: "PolicyBinding"},
+		// Importable for annotations; a config declares no types of its own.
+		"Resource":   &class{name: "Resource"},
+		"DataSource": &class{name: "DataSource"},
+		"Nested":     &class{name: "Nested"},
+	}
+	for _, part := range []starlark.StringDict{ev.stackNames(), handleNames(), errorNames(coreErrors)} {
+		for name, v := range part {
+			core[name] = v
+		}
+	}
+	errors := errorNames(coreErrors)
+	for name, v := range errorNames(moreErrors) {
+		errors[name] = v
+	}
+	modules := map[string]*module{}
+	add := func(path string, names starlark.StringDict) { modules[path] = &module{path, names} }
+	add("atlantide.core", core)
+	add("atlantide.core.errors", errors)
+	add("atlantide.policy", ev.policyNames())
+	for _, p := range ev.options.Schemas.Providers() {
+		add(p.Module, ev.providerNames(p))
+	}
+	return modules
+}
+
+// Error classes are inert: nothing in the language raises or catches.
+var (
+	coreErrors = []model.Kind{
+		model.AtlantideError, model.ArtifactError, model.ComponentError, model.CycleError,
+		model.FuelExhaustedError, model.IRError, model.LanguageError, model.LockError,
+		model.PolicyConfigError, model.PolicyViolationError, model.PreventDestroyError,
+		model.ProviderError, model.RegistryError, model.SecretsError, model.StackOutputCycleError,
+		model.StateError,
+	}
+	moreErrors = []model.Kind{
+		model.FencedWriteError, model.InterruptedRunError, model.LeaseLostError,
+		model.PlanDriftError, model.RollbackError,
+	}
+)
+
+func errorNames(kinds []model.Kind) starlark.StringDict {
+	d := starlark.StringDict{}
+	for _, k := range kinds {
+		d[string(k)] = &class{name: string(k)}
+	}
+	return d
+}
+
+// providerNames is the classes of a provider's types and of the structured values
+// that their fields take.
+func (ev *evaluation) providerNames(p *model.ProviderSchema) starlark.StringDict {
+	d := starlark.StringDict{}
+	for _, typ := range p.Types {
+		d[typ.Class] = &resourceClass{ev: ev, typ: typ}
+		for i := range typ.Fields {
+			ev.addNested(d, &typ.Fields[i].Type)
+		}
+	}
+	return d
+}
+
+func (ev *evaluation) addNested(d starlark.StringDict, t *model.FieldType) {
+	if t.Elem != nil {
+		ev.addNested(d, t.Elem)
+	}
+	if t.Nested == nil || d.Has(t.Nested.Name) {
+		return
+	}
+	d[t.Nested.Name] = ev.nestedClass(t.Nested)
+	for i := range t.Nested.Fields {
+		ev.addNested(d, &t.Nested.Fields[i].Type)
+	}
+}
+
+// importName binds a name of a module that check has allowed.
+func (ev *evaluation) importName(path, name string) (starlark.Value, error) {
+	m := ev.moduleAt(path)
+	if m == nil {
+		return nil, ev.noModule(path, name)
+	}
+	if v := m.names[name]; v != nil {
+		return v, nil
+	}
+	switch {
+	case ev.isPackage(path + "." + name):
+		return nil, languageErrorf("'%s' of '%s' is a module; import the names you need from '%s.%s'", name, path, path, name)
+	case strings.HasSuffix(name, "Provider") || name == "PLUGIN":
+		return nil, languageErrorf("'%s' of '%s' is a provider; a config declares resources, it does not drive providers", name, path)
+	}
+	return nil, languageErrorf("cannot import name '%s' from '%s'; it defines no such name", name, path)
+}
+
+// moduleAt is the table of a dotted path: that of the path or of the nearest module
+// above it.
+func (ev *evaluation) moduleAt(path string) *module {
+	for {
+		if m := ev.modules[path]; m != nil {
+			return m
+		}
+		i := strings.LastIndexByte(path, '.')
+		if i < 0 {
+			return nil
+		}
+		path = path[:i]
+	}
+}
+
+// noModule says why an allowed path has no table.
+func (ev *evaluation) noModule(path, name string) error {
+	switch {
+	case path == "atlantide" || path == "atlantide.providers" || path == "atlantide.components":
+		if ev.isPackage(path+"."+name) || path == "atlantide.providers" || path == "atlantide.components" {
+			return languageErrorf("'%s' of '%s' is a module; import the names you need from '%s.%s'", name, path, path, name)
+		}
+		return languageErrorf("cannot import name '%s' from '%s'; it defines no such name", name, path)
+	case strings.HasPrefix(path, "atlantide.components."):
+		alias, _, _ := strings.Cut(strings.TrimPrefix(path, "atlantide.components."), ".")
+		return registryErrorf("component '%s' is not vendored, so '%s' cannot be imported from '%s'; add the component first", alias, name, path)
+	}
+	var known []string
+	for _, p := range ev.options.Schemas.Providers() {
+		known = append(known, p.Module)
+	}
+	return registryErrorf("cannot import '%s' from '%s': no provider has this module; provider modules are %s", name, path, strings.Join(known, ", "))
+}
+
+// isPackage reports whether a path is a module or leads to one.
+func (ev *evaluation) isPackage(path string) bool {
+	if slices.Contains([]string{"atlantide.core", "atlantide.policy", "atlantide.providers", "atlantide.components"}, path) {
+		return true
+	}
+	for known := range ev.modules {
+		if known == path || strings.HasPrefix(known, path+".") {
+			return true
+		}
+	}
+	return false
+}

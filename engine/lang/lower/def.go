@@ -1,0 +1,97 @@
+package lower
+
+import (
+	star "go.starlark.net/syntax"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/syntax"
+)
+
+func (l *lowerer) def(s *syntax.FunctionDef) []star.Stmt {
+	params := l.defaults(s.Params)
+	out := &star.DefStmt{Def: l.pos(s.Pos), Params: params}
+	// Bound before the body is lowered: the body runs after the binding.
+	out.Name = l.bind(s.NamePos, s.Name)
+	outer := l.frame
+	l.frame = frame{}
+	l.push(scopeFunction)
+	l.params(s.Params)
+	l.collect(s.Body)
+	body, _ := l.suite(s.Pos, s.Body)
+	out.Body = append(l.settle(), body...)
+	l.pop()
+	l.frame = outer
+	l.closures++
+	return []star.Stmt{out}
+}
+
+func (l *lowerer) lambda(e *syntax.Lambda) star.Expr {
+	out := &star.LambdaExpr{Lambda: l.pos(e.Pos), Params: l.defaults(e.Params)}
+	l.push(scopeFunction)
+	l.params(e.Params)
+	out.Body = l.expr(e.Body)
+	l.pop()
+	l.closures++
+	return out
+}
+
+// defaults lowers parameters; their default values belong to the enclosing scope.
+func (l *lowerer) defaults(params []syntax.Param) []star.Expr {
+	out := make([]star.Expr, len(params))
+	for i, p := range params {
+		id := l.ident(p.Pos, p.Name)
+		out[i] = id
+		if p.Default != nil {
+			out[i] = &star.BinaryExpr{X: id, OpPos: l.pos(p.Pos), Op: star.EQ, Y: l.expr(p.Default)}
+		}
+	}
+	return out
+}
+
+func (l *lowerer) params(params []syntax.Param) {
+	for _, p := range params {
+		l.scope.declare(p.Name, p.Name).param = true
+	}
+}
+
+// class lowers the one form of a class, whose shape check has verified. The base is
+// looked at first, then the fields' defaults in order.
+func (l *lowerer) class(s *syntax.ClassDef) []star.Stmt {
+	name := l.text(s.Pos, s.Name)
+	var base star.Expr = l.ident(s.Pos, "None")
+	if len(s.Bases) == 1 {
+		base = l.expr(s.Bases[0])
+	}
+	var fields []star.Expr
+	for _, member := range s.Body {
+		f, ok := member.(*syntax.AnnAssign)
+		if !ok {
+			continue
+		}
+		fields = append(fields, l.field(s.Name, f))
+	}
+	schema := l.call(s.Pos, Schema, name, l.call(s.Pos, Base, name, base), l.list(s.Pos, fields))
+	return []star.Stmt{l.assign(s.Pos, l.bind(s.NamePos, s.Name), schema)}
+}
+
+func (l *lowerer) field(class string, f *syntax.AnnAssign) star.Expr {
+	p := f.Pos
+	field, _ := f.Target.(*syntax.Name)
+	kind, nullable := annotation(f.Annotation)
+	args := []star.Expr{l.text(p, class), l.text(p, field.Name), l.text(p, kind), l.truth(p, nullable)}
+	if f.Value != nil {
+		p = f.Value.Start() // a default that does not fit is reported at the default
+		args = append(args, l.expr(f.Value))
+	}
+	return l.call(p, Field, args...)
+}
+
+// annotation takes "T" or "T | None" apart.
+func annotation(e syntax.Expr) (kind string, nullable bool) {
+	if b, ok := e.(*syntax.BinOp); ok {
+		e, nullable = b.Left, true
+	}
+	if n, ok := e.(*syntax.Name); ok {
+		kind = n.Name
+	}
+	return kind, nullable
+}

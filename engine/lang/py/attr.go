@@ -1,0 +1,103 @@
+package py
+
+import (
+	"errors"
+
+	"go.starlark.net/starlark"
+)
+
+// GetAttr is x.name: a method of a built-in value, or what the value itself offers.
+func GetAttr(t *starlark.Thread, x starlark.Value, name string) (starlark.Value, error) {
+	if methods := methodsOf(x); methods != nil {
+		if m := methods[name]; m != nil {
+			return &boundMethod{method: m, recv: x}, nil
+		}
+		return nil, errNoAttr(x, name)
+	}
+	switch x := x.(type) {
+	case *Type:
+		return typeAttr(x, name)
+	case *Range:
+		switch name {
+		case "start":
+			return x.start, nil
+		case "stop":
+			return x.stop, nil
+		case "step":
+			return x.step, nil
+		}
+	case *starlark.Function, *starlark.Builtin, *Native, *boundMethod:
+	case starlark.HasAttrs:
+		v, err := x.Attr(name)
+		var missing starlark.NoSuchAttrError
+		if errors.As(err, &missing) || v == nil && err == nil {
+			return nil, errNoAttr(x, name)
+		}
+		return v, err
+	}
+	return nil, errNoAttr(x, name)
+}
+
+func errNoAttr(x value, name string) error {
+	return AttributeErrorf("'%s' object has no attribute '%s'", TypeName(x), name)
+}
+
+func methodsOf(x value) map[string]*method {
+	switch x.(type) {
+	case starlark.String:
+		return strMethods
+	case *starlark.List:
+		return listMethods
+	case *starlark.Dict:
+		return dictMethods
+	case starlark.Tuple:
+		return tupleMethods
+	case *starlark.Set:
+		return setMethods
+	case *FrozenSet:
+		return frozenSetMethods
+	case starlark.Int, starlark.Bool:
+		return intMethods
+	case starlark.Float:
+		return floatMethods
+	default:
+		return nil
+	}
+}
+
+// typeAttr is a class method (dict.fromkeys) or an unbound method (str.lower).
+func typeAttr(y *Type, name string) (value, error) {
+	if class := y.class[name]; class != nil {
+		return class, nil
+	}
+	m := y.methods[name]
+	if m == nil {
+		return nil, AttributeErrorf("type object '%s' has no attribute '%s'", y.name, name)
+	}
+	return &Native{name: y.name + "." + name, mode: m.mode, fn: func(t *thread, args tuple, kwargs kwargsT) (value, error) {
+		if len(args) == 0 {
+			return nil, TypeErrorf("unbound method %s.%s() needs an argument", y.name, name)
+		}
+		if !y.is(args[0]) {
+			return nil, TypeErrorf("descriptor '%s' for '%s' objects doesn't apply to a '%s' object", name, y.name, TypeName(args[0]))
+		}
+		return m.fn(t, args[0], args[1:], kwargs)
+	}}, nil
+}
+
+// methodTable names the methods after their keys.
+func methodTable(cheap map[string]costMode, fns map[string]methodFunc) map[string]*method {
+	table := make(map[string]*method, len(fns))
+	for name, fn := range fns {
+		table[name] = &method{name: name, mode: cheap[name], fn: fn}
+	}
+	return table
+}
+
+// noArgs binds a method without arguments.
+func noArgs(name string, args tuple, kwargs kwargsT) error {
+	if len(args) > 0 || len(kwargs) > 0 {
+		return TypeErrorf("%s() takes no arguments (%d given)", name, len(args)+len(kwargs))
+	}
+	return nil
+}

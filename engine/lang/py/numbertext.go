@@ -1,0 +1,264 @@
+package py
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.starlark.net/starlark"
+)
+
+// maxIntDigits bounds the conversion between an int and decimal text (lang.md §5.4).
+const maxIntDigits = 4300
+
+func intText(i starlark.Int) (string, error) {
+	if small, ok := i.Int64(); ok {
+		return strconv.FormatInt(small, 10), nil
+	}
+	b := i.BigInt()
+	if b.BitLen() > maxIntBits {
+		return "", errDigits()
+	}
+	text := b.String()
+	if len(strings.TrimPrefix(text, "-")) > maxIntDigits {
+		return "", errDigits()
+	}
+	return text, nil
+}
+
+func errDigits() error {
+	return ValueErrorf("exceeds the limit (%d digits) for integer string conversion", maxIntDigits)
+}
+
+// floatText is the shortest text that reads back as f, in Python's form.
+func floatText(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	digits := strconv.FormatFloat(f, 'e', -1, 64)
+	mantissa, exponent, _ := strings.Cut(digits, "e")
+	exp, _ := strconv.Atoi(exponent)
+	if exp < -4 || exp >= 16 {
+		return mantissa + "e" + exponent
+	}
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// parseInt reads a text as int(text, base) does. base 0 takes the prefix's.
+func parseInt(t *thread, text string, base int) (starlark.Int, error) {
+	bad := func() (starlark.Int, error) {
+		return starlark.Int{}, ValueErrorf("invalid literal for int() with base %d: %s", base, shorten(quote(text, quoteText)))
+	}
+	s, ok := asciiDigits(strings.TrimFunc(text, isSpace))
+	if !ok || s == "" {
+		return bad()
+	}
+	negative := s[0] == '-'
+	if s[0] == '-' || s[0] == '+' {
+		s = s[1:]
+	}
+	radix, s, prefixed := intRadix(s, base)
+	if radix == 0 {
+		return bad()
+	}
+	digits, ok := joinDigits(s, prefixed)
+	if !ok {
+		return bad()
+	}
+	if base == 0 && !prefixed && len(digits) > 1 && digits[0] == '0' && strings.Trim(digits, "0") != "" {
+		return bad()
+	}
+	if radix&(radix-1) != 0 && len(strings.TrimLeft(digits, "0")) > maxIntDigits {
+		return starlark.Int{}, errDigits()
+	}
+	m := MeterOf(t)
+	if err := m.Charge(int64(len(digits)) / 16); err != nil {
+		return starlark.Int{}, err
+	}
+	if int64(len(digits))*6 > maxIntBits*8 {
+		return starlark.Int{}, m.chargeInt(infinite)
+	}
+	i, ok := new(big.Int).SetString(digits, radix)
+	if !ok {
+		return bad()
+	}
+	if negative {
+		i.Neg(i)
+	}
+	return starlark.MakeBigInt(i), nil
+}
+
+// intRadix is the radix of a text without sign, and the text without its prefix.
+func intRadix(s string, base int) (radix int, rest string, prefixed bool) {
+	radix = base
+	if len(s) >= 2 && s[0] == '0' {
+		found := 0
+		switch s[1] {
+		case 'x', 'X':
+			found = 16
+		case 'o', 'O':
+			found = 8
+		case 'b', 'B':
+			found = 2
+		}
+		if found != 0 && (base == 0 || base == found) {
+			return found, s[2:], true
+		}
+	}
+	if radix == 0 {
+		radix = 10
+	}
+	return radix, s, false
+}
+
+// joinDigits removes single underscores between digits, and directly after a prefix.
+func joinDigits(s string, prefixed bool) (string, bool) {
+	if prefixed {
+		s = strings.TrimPrefix(s, "_")
+	}
+	if s == "" || s[0] == '_' || s[len(s)-1] == '_' || strings.Contains(s, "__") || s[0] == '+' || s[0] == '-' {
+		return "", false
+	}
+	return strings.ReplaceAll(s, "_", ""), true
+}
+
+// asciiDigits writes every decimal digit of Unicode as its ASCII digit; other
+// characters outside ASCII are no part of a number.
+func asciiDigits(s string) (string, bool) {
+	if isASCII(s) {
+		return s, true
+	}
+	b := make([]byte, 0, len(s))
+	for len(s) > 0 {
+		r, size := decode(s)
+		s = s[size:]
+		if r < 0x80 {
+			b = append(b, byte(r))
+			continue
+		}
+		d, ok := decimalValue(r)
+		if !ok {
+			return "", false
+		}
+		b = append(b, byte('0'+d))
+	}
+	return string(b), true
+}
+
+// decimalValue is the value of a decimal digit; digits come in runs of ten.
+func decimalValue(r rune) (int, bool) {
+	for _, r16 := range unicode.Nd.R16 {
+		if r >= rune(r16.Lo) && r <= rune(r16.Hi) {
+			return int(r-rune(r16.Lo)) % 10, true
+		}
+	}
+	for _, r32 := range unicode.Nd.R32 {
+		if r >= rune(r32.Lo) && r <= rune(r32.Hi) {
+			return int(r-rune(r32.Lo)) % 10, true
+		}
+	}
+	return 0, false
+}
+
+// parseFloat reads a text as float(text) does.
+func parseFloat(text string) (float64, error) {
+	bad := ValueErrorf("could not convert string to float: %s", shorten(quote(text, quoteText)))
+	s, ok := asciiDigits(strings.TrimFunc(text, isSpace))
+	if !ok || s == "" {
+		return 0, bad
+	}
+	if strings.Contains(s, "_") {
+		for i := range len(s) {
+			if s[i] == '_' && (i == 0 || i == len(s)-1 || !isDigit(s[i-1]) || !isDigit(s[i+1])) {
+				return 0, bad
+			}
+		}
+		s = strings.ReplaceAll(s, "_", "")
+	}
+	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
+	case "inf", "infinity", "nan":
+		if len(s)-len(strings.TrimLeft(s, "+-")) > 1 {
+			return 0, bad
+		}
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil { // a signed nan
+			return math.NaN(), nil
+		}
+		return f, nil
+	}
+	if strings.ContainsAny(s, "xXpPnNiI") {
+		return 0, bad
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return 0, bad
+	}
+	return f, nil
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// floatInt is the int a float truncates to.
+func floatInt(f float64) (starlark.Int, error) {
+	switch {
+	case math.IsNaN(f):
+		return starlark.Int{}, ValueErrorf("cannot convert float NaN to integer")
+	case math.IsInf(f, 0):
+		return starlark.Int{}, OverflowErrorf("cannot convert float infinity to integer")
+	}
+	if f > -(1<<62) && f < 1<<62 {
+		return starlark.MakeInt64(int64(f)), nil
+	}
+	i, _ := new(big.Float).SetFloat64(f).Int(nil)
+	return starlark.MakeBigInt(i), nil
+}
+
+// roundFloat rounds to n decimal places, half to even on the exact binary value.
+func roundFloat(f float64, n int64) (float64, error) {
+	switch {
+	case math.IsNaN(f), math.IsInf(f, 0), f == 0, n > 330:
+		return f, nil
+	case n < -310:
+		return math.Copysign(0, f), nil
+	case n >= 0:
+		rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', int(n), 64), 64)
+		if err != nil {
+			return 0, OverflowErrorf("rounded value too large to represent")
+		}
+		return rounded, nil
+	}
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(-n), nil)
+	exact := new(big.Rat).SetFloat64(f)
+	quotient := roundRat(exact.Quo(exact, new(big.Rat).SetInt(scale)))
+	rounded, _ := new(big.Float).SetInt(quotient.Mul(quotient, scale)).Float64()
+	if math.IsInf(rounded, 0) {
+		return 0, OverflowErrorf("rounded value too large to represent")
+	}
+	if rounded == 0 {
+		return math.Copysign(0, f), nil
+	}
+	return rounded, nil
+}
+
+// roundRat is the nearest int, half to even.
+func roundRat(r *big.Rat) *big.Int {
+	twice := new(big.Int).Lsh(r.Num(), 1)
+	twice.Add(twice, r.Denom())
+	denominator := new(big.Int).Lsh(r.Denom(), 1)
+	q, rest := new(big.Int).DivMod(twice, denominator, new(big.Int))
+	if rest.Sign() == 0 && q.Bit(0) == 1 {
+		q.Sub(q, big.NewInt(1))
+	}
+	return q
+}

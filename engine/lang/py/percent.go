@@ -1,0 +1,324 @@
+package py
+
+import (
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// percent is format % x (lang.md §5.10): a tuple gives several arguments, anything
+// else one; %(key)s takes from a dict.
+func percent(t *thread, format string, x value) (string, error) {
+	p := &percentFormat{t: t, m: MeterOf(t), rest: format, source: x}
+	if args, ok := x.(tuple); ok {
+		p.args = args
+	} else {
+		p.args = tuple{x}
+		p.single = true
+	}
+	if err := p.charge(format, x); err != nil {
+		return "", err
+	}
+	if err := p.run(); err != nil {
+		return "", err
+	}
+	if p.next < len(p.args) && !p.mapping && !(p.single && isMapping(x)) {
+		return "", TypeErrorf("not all arguments converted during string formatting")
+	}
+	if err := p.m.Alloc(int64(p.b.Len())); err != nil {
+		return "", err
+	}
+	return p.b.String(), nil
+}
+
+// isMapping says which single argument may stay unused.
+func isMapping(x value) bool {
+	switch x.(type) {
+	case *starlark.Dict, *starlark.List, *Range, Bytes:
+		return true
+	default:
+		return false
+	}
+}
+
+type percentFormat struct {
+	t       *thread
+	m       *Meter
+	b       strings.Builder
+	rest    string
+	source  value
+	args    tuple
+	next    int
+	single  bool
+	mapping bool // a %(key) was seen
+}
+
+// charge pays for the text, the widths and precisions in it, and the walk over x.
+func (p *percentFormat) charge(format string, x value) error {
+	widths := digitRuns(format)
+	if strings.Contains(format, "*") {
+		for _, a := range p.args {
+			if i, ok := asInt(a); ok {
+				n, fits := i.Int64()
+				if !fits {
+					n = infinite
+				}
+				widths = satAdd(widths, satMul(max(n, -n), int64(strings.Count(format, "*"))))
+			}
+		}
+	}
+	if err := p.m.Charge(satAdd(int64(len(format)), widths/16)); err != nil {
+		return err
+	}
+	return p.m.chargeDeep(x)
+}
+
+func (p *percentFormat) run() error {
+	for {
+		at := strings.IndexByte(p.rest, '%')
+		if at < 0 {
+			p.b.WriteString(p.rest)
+			return nil
+		}
+		p.b.WriteString(p.rest[:at])
+		p.rest = p.rest[at+1:]
+		if err := p.conversion(); err != nil {
+			return err
+		}
+		if err := p.m.Size(int64(p.b.Len())); err != nil {
+			return err
+		}
+	}
+}
+
+// conversion is what follows one "%".
+func (p *percentFormat) conversion() error {
+	if strings.HasPrefix(p.rest, "%") {
+		p.b.WriteByte('%')
+		p.rest = p.rest[1:]
+		return nil
+	}
+	arg, keyed, err := p.key()
+	if err != nil {
+		return err
+	}
+	f := formatSpec{fill: " ", align: '>', precision: -1}
+	zeros := p.flags(&f)
+	if f.width, err = p.number(0); err != nil {
+		return err
+	}
+	if f.width < 0 {
+		f.align, f.width = '<', -f.width
+	}
+	if strings.HasPrefix(p.rest, ".") {
+		p.rest = p.rest[1:]
+		if f.precision, err = p.number(0); err != nil {
+			return err
+		}
+		f.precision = max(f.precision, 0)
+	}
+	for p.rest != "" && strings.IndexByte("hlL", p.rest[0]) >= 0 {
+		p.rest = p.rest[1:]
+	}
+	if p.rest == "" {
+		return ValueErrorf("incomplete format")
+	}
+	r, n := decode(p.rest)
+	p.rest = p.rest[n:]
+	if !keyed {
+		if arg, err = p.argument(); err != nil {
+			return err
+		}
+	}
+	if r > 0x7F || strings.IndexByte("diouxXeEfFgGcrsa", byte(r)) < 0 {
+		return ValueErrorf("unsupported format character '%c' (0x%x)", r, r)
+	}
+	f.kind = byte(r)
+	if err := p.m.Size(satMul(satAdd(f.width, max(f.precision, 0)), 4)); err != nil {
+		return err
+	}
+	text, err := p.one(arg, f, zeros)
+	p.b.WriteString(text)
+	return err
+}
+
+// key reads "(name)" and gives the value it names.
+func (p *percentFormat) key() (value, bool, error) {
+	if !strings.HasPrefix(p.rest, "(") {
+		return nil, false, nil
+	}
+	d, ok := p.source.(*starlark.Dict)
+	if !ok {
+		return nil, false, TypeErrorf("format requires a mapping")
+	}
+	depth := 0
+	for i := range len(p.rest) {
+		switch p.rest[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			name := p.rest[1:i]
+			p.rest = p.rest[i+1:]
+			p.mapping = true
+			v, err := dictItem(p.t, p.m, d, starlark.String(name))
+			return v, true, err
+		}
+	}
+	return nil, false, ValueErrorf("incomplete format key")
+}
+
+// flags reads the flags into f and says whether zeros fill the width.
+func (p *percentFormat) flags(f *formatSpec) (zeros bool) {
+	left := false
+	for ; p.rest != ""; p.rest = p.rest[1:] {
+		switch p.rest[0] {
+		case '-':
+			left = true
+		case '+':
+			f.sign = '+'
+		case ' ':
+			if f.sign == 0 {
+				f.sign = ' '
+			}
+		case '#':
+			f.alternate = true
+		case '0':
+			zeros = true
+		default:
+			if left {
+				f.align = '<'
+			}
+			return zeros && !left
+		}
+	}
+	return zeros && !left
+}
+
+// number reads a width or precision; "*" takes it from the arguments.
+func (p *percentFormat) number(absent int64) (int64, error) {
+	if strings.HasPrefix(p.rest, "*") {
+		p.rest = p.rest[1:]
+		arg, err := p.argument()
+		if err != nil {
+			return 0, err
+		}
+		i, ok := asInt(arg)
+		if !ok {
+			return 0, TypeErrorf("* wants int")
+		}
+		n, ok := i.Int64()
+		if !ok {
+			return 0, OverflowErrorf("a width is too large")
+		}
+		return n, nil
+	}
+	n, rest, err := parseNumber(p.rest, absent)
+	p.rest = rest
+	return n, err
+}
+
+func (p *percentFormat) argument() (value, error) {
+	if p.next >= len(p.args) || p.mapping {
+		return nil, TypeErrorf("not enough arguments for format string")
+	}
+	p.next++
+	return p.args[p.next-1], nil
+}
+
+func (p *percentFormat) one(arg value, f formatSpec, zeros bool) (string, error) {
+	switch f.kind {
+	case 's', 'r', 'a':
+		text, err := convert(p.t, arg, f.kind)
+		if err != nil {
+			return "", err
+		}
+		index := indexText(text)
+		if f.precision >= 0 && f.precision < int64(index.n) {
+			text = index.slice(0, int(f.precision))
+			index = indexText(text)
+		}
+		return f.pad("", text, int64(index.n)), nil
+	case 'c':
+		return percentCharacter(arg, f)
+	}
+	if zeros {
+		f.fill, f.align = "0", '='
+	}
+	switch f.kind {
+	case 'e', 'E', 'f', 'F', 'g', 'G':
+		v, ok, err := asNumber(arg)
+		if !ok {
+			return "", TypeErrorf("must be real number, not %s", TypeName(arg))
+		}
+		if err != nil {
+			return "", err
+		}
+		if f.precision < 0 {
+			f.precision = 6
+		}
+		return formatFloat(v, f, "float")
+	default:
+		return percentInt(arg, f)
+	}
+}
+
+func percentCharacter(arg value, f formatSpec) (string, error) {
+	if s, ok := arg.(starlark.String); ok {
+		if countRunes(string(s)) != 1 {
+			return "", TypeErrorf("%%c requires an int or a unicode character, not a string of length %d", countRunes(string(s)))
+		}
+		return f.pad("", string(s), 1), nil
+	}
+	i, ok := asInt(arg)
+	if !ok {
+		return "", TypeErrorf("%%c requires an int or a unicode character, not %s", TypeName(arg))
+	}
+	r, ok := i.Int64()
+	if !ok || r < 0 || r > 0x10FFFF {
+		return "", OverflowErrorf("%%c arg not in range(0x110000)")
+	}
+	return f.pad("", runeText(rune(r)), 1), nil
+}
+
+func percentInt(arg value, f formatSpec) (string, error) {
+	decimal := f.kind == 'd' || f.kind == 'i' || f.kind == 'u'
+	i, ok := asInt(arg)
+	if v, isFloat := arg.(starlark.Float); isFloat && decimal {
+		whole, err := floatInt(float64(v))
+		if err != nil {
+			return "", err
+		}
+		i, ok = whole, true
+	}
+	if !ok {
+		what := "a real number"
+		if !decimal {
+			what = "an integer"
+		}
+		return "", TypeErrorf("%%%c format: %s is required, not %s", f.kind, what, TypeName(arg))
+	}
+	digits, prefix := "", ""
+	if decimal {
+		text, err := intText(i)
+		if err != nil {
+			return "", err
+		}
+		digits = strings.TrimPrefix(text, "-")
+	} else {
+		base := map[byte]int{'o': 8, 'x': 16, 'X': 16}[f.kind]
+		digits = strings.TrimPrefix(i.BigInt().Text(base), "-")
+		if f.alternate {
+			prefix = "0" + string(f.kind)
+		}
+		if f.kind == 'X' {
+			digits = strings.ToUpper(digits)
+		}
+	}
+	if missing := f.precision - int64(len(digits)); missing > 0 {
+		digits = strings.Repeat("0", int(missing)) + digits
+	}
+	return f.number(f.signOf(i.Sign() < 0)+prefix, digits, "", 3), nil
+}

@@ -1,0 +1,365 @@
+package lang
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// resource is a declared node as the config sees it. Its fields are a snapshot taken
+// at construction; reading one gives a copy.
+type resource struct {
+	object
+	id, stack, name string
+	class           *resourceClass
+	fields          map[string]starlark.Value // inputs after defaults, merging and coercion
+	properties      map[string]any            // the same, canonical
+	lifecycle       *lifecycle
+	dependsOn       []string // sorted, distinct
+}
+
+// resourceClass is the constructor of a resource type.
+type resourceClass struct {
+	object
+	ev  *evaluation
+	typ *model.ResourceType
+}
+
+func (c *resourceClass) Name() string   { return c.typ.Class }
+func (c *resourceClass) String() string { return "<class '" + c.typ.Class + "'>" }
+func (c *resourceClass) Type() string   { return "type" }
+func (c *resourceClass) PyType() string { return "type" }
+
+// PyRepr implements py.Renderer.
+func (c *resourceClass) PyRepr(*starlark.Thread) (string, error) { return c.String(), nil }
+
+// Attr exposes nothing; the model API is refused by name (lang.md §3.3).
+func (c *resourceClass) Attr(name string) (starlark.Value, error) {
+	return nil, modelAPI(name, c.typ.Class)
+}
+
+func (c *resourceClass) AttrNames() []string { return nil }
+
+// modelAPI refuses what no config may read of a resource, its class or a structured
+// value.
+func modelAPI(name, of string) error {
+	switch name {
+	case "copy", "dict", "json", "schema", "validate":
+		return languageErrorf("'%s' of %s cannot be read; only declared fields can", name, of)
+	}
+	return nil
+}
+
+// CallInternal declares a resource (lang.md §13.1): its name, the stack's defaults,
+// validation, ordering, registration, in this order.
+func (c *resourceClass) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if c.typ.Unsupported != "" {
+		return nil, languageErrorf("%s cannot be declared: %s", c.typ.Name, c.typ.Unsupported)
+	}
+	name, err := c.nameOf(t, args)
+	if err != nil {
+		return nil, err
+	}
+	given, err := split(t, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.stackDefaults(name, given.fields); err != nil {
+		return nil, err
+	}
+	fields, err := c.validated(t, name, given.fields)
+	if err != nil {
+		return nil, err
+	}
+	stack := c.ev.ambient.stack
+	res := &resource{
+		id:     model.NodeID(stack, c.typ.Name, name),
+		stack:  stack,
+		name:   name,
+		class:  c,
+		fields: fields,
+	}
+	if res.lifecycle, err = lifecycleOf(given.lifecycle); err != nil {
+		return nil, err
+	}
+	if res.dependsOn, err = nodeIDs(t, given.dependsOn); err != nil {
+		return nil, err
+	}
+	if res.properties, err = c.properties(t, fields); err != nil {
+		return nil, err
+	}
+	return res, c.ev.registry.addResource(res)
+}
+
+func (c *resourceClass) nameOf(t *starlark.Thread, args starlark.Tuple) (string, error) {
+	if len(args) != 1 {
+		return "", py.TypeErrorf("%s() takes one positional argument, the name of the resource, but %d were given", c.typ.Class, len(args))
+	}
+	name, ok := args[0].(starlark.String)
+	if !ok {
+		return "", registryErrorf("resource name %s must be a str, not %s", py.Show(t, args[0]), py.TypeName(args[0]))
+	}
+	if !model.ValidName(string(name)) {
+		return "", invalidName("resource", string(name))
+	}
+	return string(name), nil
+}
+
+// arguments are the keyword arguments of a constructor.
+type arguments struct {
+	fields               map[string]starlark.Value
+	lifecycle, dependsOn starlark.Value
+}
+
+// split takes the arguments that are no fields aside and turns sets into lists.
+func split(t *starlark.Thread, kwargs []starlark.Tuple) (arguments, error) {
+	a := arguments{fields: make(map[string]starlark.Value, len(kwargs)+2)}
+	for _, kw := range kwargs {
+		name := text(kw[0])
+		switch name {
+		case "lifecycle":
+			a.lifecycle = kw[1]
+			continue
+		case "depends_on":
+			a.dependsOn = kw[1]
+			continue
+		}
+		v, err := withoutSets(t, kw[1])
+		if err != nil {
+			return a, err
+		}
+		a.fields[name] = v
+	}
+	return a, nil
+}
+
+// stackDefaults adds what the open stack gives (providers.md 1.15).
+func (c *resourceClass) stackDefaults(name string, given map[string]starlark.Value) error {
+	a := &c.ev.ambient
+	if c.input("region") != nil && given["region"] == nil && a.region != "" {
+		given["region"] = starlark.String(a.region)
+	}
+	if a.prefix != nil {
+		for _, f := range c.typ.Fields {
+			if f.PhysicalName && given[f.Name] == nil {
+				given[f.Name] = starlark.String(*a.prefix + "-" + name + "-" + a.stack)
+			}
+		}
+	}
+	tags := c.input("tags")
+	if tags == nil || a.tags == nil || a.tags.Len() == 0 {
+		return nil
+	}
+	own := given["tags"]
+	if own == nil && !tags.Required {
+		own = fromModel(tags.Default)
+	}
+	switch own := own.(type) {
+	case nil, starlark.NoneType:
+		given["tags"] = a.tags
+	case *starlark.Dict:
+		given["tags"] = overlay(a.tags, own)
+	default:
+		return irErrorf("%s '%s': tags is a %s, which cannot be merged with the tags of stack '%s' at config time; pass a dict", c.typ.Name, name, py.TypeName(own), a.stack)
+	}
+	return nil
+}
+
+// input is the declaration of a field that is not computed.
+func (c *resourceClass) input(name string) *model.Field {
+	if f := c.typ.Field(name); f != nil && f.Mutability != model.Computed {
+		return f
+	}
+	return nil
+}
+
+func (c *resourceClass) validated(t *starlark.Thread, name string, given map[string]starlark.Value) (map[string]starlark.Value, error) {
+	v := &validation{ev: c.ev, thread: t}
+	fields := v.fields(c.typ.Fields, given, "")
+	if err := v.err(c.typ.Name + " '" + name + "'"); err != nil {
+		return nil, err
+	}
+	return fields, nil
+}
+
+// properties is the canonical form of validated fields.
+func (c *resourceClass) properties(t *starlark.Thread, fields map[string]starlark.Value) (map[string]any, error) {
+	out := make(map[string]any, len(fields))
+	for i := range c.typ.Fields {
+		f := &c.typ.Fields[i]
+		if f.Mutability == model.Computed {
+			continue
+		}
+		v, err := canonical(t, fields[f.Name], "<root>."+f.Name)
+		if err != nil {
+			return nil, err
+		}
+		out[f.Name] = v
+	}
+	return out, nil
+}
+
+// nodeIDs reads depends_on: a sequence of resources and node ids.
+func nodeIDs(t *starlark.Thread, v starlark.Value) ([]string, error) {
+	switch v.(type) {
+	case nil:
+		return nil, nil
+	case *starlark.List, starlark.Tuple, *starlark.Set, *py.FrozenSet:
+	default:
+		return nil, irErrorf("depends_on must be a list of resources and node ids, not %s; write depends_on=[…]", describe(v))
+	}
+	elements, err := items(t, v)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(elements))
+	for _, e := range elements {
+		switch e := e.(type) {
+		case starlark.String:
+			ids = append(ids, string(e))
+		case *resource:
+			ids = append(ids, e.id)
+		default:
+			return nil, irErrorf("depends_on holds a value of type %s; it may hold resources and node ids", describe(e))
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+func describe(v starlark.Value) string {
+	if r, ok := v.(*resource); ok {
+		return r.class.typ.Class
+	}
+	return py.TypeName(v)
+}
+
+func (r *resource) Type() string { return r.class.typ.Class }
+
+// Attr reads a field: an input as its value, a computed one as a reference.
+func (r *resource) Attr(name string) (starlark.Value, error) {
+	if f := r.class.typ.Field(name); f != nil {
+		if f.Mutability == model.Computed {
+			return ref{node: r.id, attr: name}, nil
+		}
+		return copyOf(r.class.ev.meter, r.fields[name])
+	}
+	switch name {
+	case "logical_name":
+		return starlark.String(r.name), nil
+	case "stack":
+		return starlark.String(r.stack), nil
+	case "node_id":
+		return starlark.String(r.id), nil
+	case "lifecycle":
+		return r.lifecycle, nil
+	case "depends_on":
+		out := make(starlark.Tuple, len(r.dependsOn))
+		for i, id := range r.dependsOn {
+			out[i] = starlark.String(id)
+		}
+		return out, nil
+	case "type_name":
+		return method(name, nil, func([]starlark.Value) (starlark.Value, error) { return starlark.String(r.class.typ.Name), nil }), nil
+	case "provider_name":
+		return method(name, nil, func([]starlark.Value) (starlark.Value, error) { return starlark.String(r.class.typ.Provider), nil }), nil
+	}
+	return nil, modelAPI(name, r.id)
+}
+
+func (r *resource) AttrNames() []string {
+	names := []string{"depends_on", "lifecycle", "logical_name", "node_id", "provider_name", "stack", "type_name"}
+	for _, f := range r.class.typ.Fields {
+		names = append(names, f.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nested is a structured value built by its constructor: validated, all fields present.
+type nested struct {
+	object
+	ev     *evaluation
+	typ    *model.NestedType
+	fields map[string]starlark.Value
+	handle bool // some field is or holds a handle
+}
+
+func (ev *evaluation) newNested(typ *model.NestedType, fields map[string]starlark.Value) *nested {
+	n := &nested{ev: ev, typ: typ, fields: fields}
+	for _, v := range fields {
+		n.handle = n.handle || holdsHandle(v)
+	}
+	return n
+}
+
+func (n *nested) Type() string { return n.typ.Name }
+
+func (n *nested) Attr(name string) (starlark.Value, error) {
+	v := n.fields[name]
+	if v == nil {
+		return nil, modelAPI(name, n.typ.Name)
+	}
+	return copyOf(n.ev.meter, v)
+}
+
+func (n *nested) AttrNames() []string { return slices.Sorted(maps.Keys(n.fields)) }
+
+// PyEqual compares by fields.
+func (n *nested) PyEqual(other starlark.Value) (bool, bool) {
+	m, ok := other.(*nested)
+	if !ok || n.typ != m.typ {
+		return false, true
+	}
+	for name, v := range n.fields {
+		if equal, err := starlark.Equal(v, m.fields[name]); err != nil || !equal {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// Hash refuses: what is equal by fields would need a hash by fields.
+func (n *nested) Hash() (uint32, error) {
+	return 0, py.TypeErrorf("unhashable type: '%s'", n.typ.Name)
+}
+
+// nestedClass is the constructor of a structured value; its arguments are keywords.
+func (ev *evaluation) nestedClass(typ *model.NestedType) starlark.Value {
+	return newClass(typ.Name, func(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if len(args) > 0 {
+			return nil, py.TypeErrorf("%s() takes keyword arguments only", typ.Name)
+		}
+		given := make(map[string]starlark.Value, len(kwargs))
+		for _, kw := range kwargs {
+			value, err := withoutSets(t, kw[1])
+			if err != nil {
+				return nil, err
+			}
+			given[text(kw[0])] = value
+		}
+		v := &validation{ev: ev, thread: t}
+		fields := v.fields(typ.Fields, given, "")
+		if err := v.err(typ.Name); err != nil {
+			return nil, err
+		}
+		return ev.newNested(typ, fields), nil
+	})
+}
+
+// sortedNames lists names for messages.
+func sortedNames(fields []model.Field) string {
+	names := make([]string, 0, len(fields))
+	for _, f := range fields {
+		if f.Mutability != model.Computed {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,265 @@
+package lang
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+	star "go.starlark.net/syntax"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/lower"
+	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// evaluation is one run of a config. Nothing of it outlives the run but what its
+// registry recorded.
+type evaluation struct {
+	options Options
+	meter   *py.Meter
+	file    string
+	lines   []string
+
+	builtins starlark.StringDict // of the language, without import
+	modules  map[string]*module
+	schema   *schemaBase // EnvSchema
+
+	ambient ambient
+	saved   []ambient // of the stacks and regions that are open
+
+	registry registry
+	consumed map[string]any // inputs read
+	config   *configValue   // the one Config of the run
+	selected []string
+	warnings []string
+	warned   map[string]bool
+}
+
+func newEvaluation(o Options, meter *py.Meter, file string, lines []string) *evaluation {
+	ev := &evaluation{
+		options:  o,
+		meter:    meter,
+		file:     file,
+		lines:    lines,
+		schema:   &schemaBase{},
+		ambient:  ambient{stack: model.DefaultStack},
+		registry: newRegistry(),
+		consumed: map[string]any{},
+		warned:   map[string]bool{},
+	}
+	ev.builtins = ev.languageBuiltins()
+	ev.modules = ev.importable()
+	return ev
+}
+
+// run compiles and executes the lowered file.
+func (ev *evaluation) run(file *star.File, predeclared starlark.StringDict) error {
+	program, err := starlark.FileProgram(file, predeclared.Has)
+	if err != nil {
+		return languageErrorf("the config cannot be compiled: %v", err)
+	}
+	thread := &starlark.Thread{Name: ev.file}
+	ev.meter.Attach(thread)
+	if _, err := program.Init(thread, predeclared); err != nil {
+		return ev.failure(err)
+	}
+	return nil
+}
+
+// finish checks what can only be known at the end.
+func (ev *evaluation) finish() error {
+	if ev.options.Envs != nil && ev.config == nil {
+		return languageErrorf("--env was given, but the config declares no Config; declare one, or leave --env out")
+	}
+	return nil
+}
+
+// languageBuiltins are the names a config has without importing them (lang.md §8).
+func (ev *evaluation) languageBuiltins() starlark.StringDict {
+	d := starlark.StringDict{}
+	for name, v := range py.Builtins() {
+		d[name] = v
+	}
+	for name, v := range py.Helpers() {
+		d[name] = v
+	}
+	for name, v := range combinators() {
+		d[name] = v
+	}
+	d["atlantide"] = ev.handle()
+	return d
+}
+
+type intrinsic = func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error)
+
+// predeclared is everything a lowered file may name: the builtins of the language,
+// and the functions that package lower calls.
+func (ev *evaluation) predeclared() starlark.StringDict {
+	d := starlark.StringDict{
+		lower.Unset:    unset,
+		lower.Ellipsis: py.Ellipsis,
+		lower.Call: starlark.NewBuiltin(lower.Call, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return py.Call(t, args[0], args[1:], kwargs)
+		}),
+	}
+	for name, v := range ev.builtins {
+		d[name] = v
+	}
+	for name, f := range ev.intrinsics() {
+		d[name] = starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+			return f(t, args)
+		})
+	}
+	for _, op := range lower.BinaryOps {
+		addOperator(d, lower.Binary(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.Binary(t, op, args[0], args[1])
+		})
+	}
+	for _, op := range lower.UnaryOps {
+		addOperator(d, lower.Unary(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.Unary(t, op, args[0])
+		})
+	}
+	for _, op := range lower.CompareOps {
+		addOperator(d, lower.Compare(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.Compare(t, op, args[0], args[1])
+		})
+	}
+	return d
+}
+
+func addOperator(d starlark.StringDict, name string, f intrinsic) {
+	d[name] = starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		return f(t, args)
+	})
+}
+
+func (ev *evaluation) intrinsics() map[string]intrinsic {
+	return map[string]intrinsic{
+		lower.Undefined: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return nil, undefined(text(args[0]))
+		},
+		lower.IsSet: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return starlark.Bool(args[0] != unset), nil
+		},
+		lower.Builtin: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return ev.builtins[text(args[0])], nil
+		},
+		lower.GetAttr: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.GetAttr(t, args[0], text(args[1]))
+		},
+		lower.GetItem: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.GetItem(t, args[0], args[1])
+		},
+		lower.Store: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return starlark.None, py.SetItem(t, args[1], args[2], args[0])
+		},
+		lower.Slice: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.NewSlice(args[0], args[1], args[2]), nil
+		},
+		lower.Iter: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.Iterate(t, args[0])
+		},
+		lower.Unpack: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.Unpack(t, args[0], integer(args[1]), integer(args[2]))
+		},
+		lower.Apply: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			positional := tupleOf(args[1])
+			pairs := args[2].(*starlark.List)
+			kwargs := make([]starlark.Tuple, pairs.Len())
+			for i := range kwargs {
+				kwargs[i] = pairs.Index(i).(starlark.Tuple)
+			}
+			return py.Call(t, args[0], positional, kwargs)
+		},
+		lower.Chain: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.Chain(t, tupleOf(args[0])...)
+		},
+		lower.Set: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.NewSet(t, args[0].(*starlark.List))
+		},
+		lower.Dict: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.NewDict(t, args[0].(*starlark.List))
+		},
+		lower.Format: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			ev.warnHandle(t, args[0])
+			var conv byte
+			if c := text(args[1]); c != "" {
+				conv = c[0]
+			}
+			return texted(py.Format(t, args[0], conv, text(args[2])))
+		},
+		lower.Join: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return texted(py.Join(t, args[0].(*starlark.List)))
+		},
+		lower.Enter: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			m, ok := args[0].(manager)
+			if !ok {
+				return nil, py.AttributeErrorf("a value of type '%s' cannot be used in a with statement; only Stack(...) and region(...) can", py.TypeName(args[0]))
+			}
+			return ev.enter(m)
+		},
+		lower.Exit: func(*starlark.Thread, starlark.Tuple) (starlark.Value, error) {
+			ev.exit()
+			return starlark.None, nil
+		},
+		lower.Import: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return ev.importName(text(args[0]), text(args[1]))
+		},
+		lower.Base: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return ev.classBase(text(args[0]), args[1])
+		},
+		lower.Field: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return ev.classField(t, args)
+		},
+		lower.Schema: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return newSchemaClass(text(args[0]), args[2].(*starlark.List)), nil
+		},
+		lower.Bytes: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return py.Bytes(text(args[0])), nil
+		},
+	}
+}
+
+func texted(s string, err error) (starlark.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	return starlark.String(s), nil
+}
+
+func text(v starlark.Value) string {
+	s, _ := v.(starlark.String)
+	return string(s)
+}
+
+func integer(v starlark.Value) int {
+	i, _ := v.(starlark.Int)
+	n, _ := i.Int64()
+	return int(n)
+}
+
+// tupleOf is the elements of a list or tuple.
+func tupleOf(v starlark.Value) starlark.Tuple {
+	switch v := v.(type) {
+	case starlark.Tuple:
+		return v
+	case *starlark.List:
+		out := make(starlark.Tuple, v.Len())
+		for i := range out {
+			out[i] = v.Index(i)
+		}
+		return out
+	}
+	panic(fmt.Sprintf("lang: %s is not a sequence", v.Type()))
+}
+
+// unset marks a local that has not been assigned; no config ever sees it.
+var unset starlark.Value = unsetLocal{}
+
+type unsetLocal struct{}
+
+func (unsetLocal) String() string        { return "unset" }
+func (unsetLocal) Type() string          { return "unset" }
+func (unsetLocal) Freeze()               {}
+func (unsetLocal) Truth() starlark.Bool  { return false }
+func (unsetLocal) Hash() (uint32, error) { return 0, nil }

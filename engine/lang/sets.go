@@ -1,0 +1,88 @@
+package lang
+
+import (
+	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
+)
+
+// items is the elements of an iterable, sets in their order, in a slice of its own.
+func items(t *starlark.Thread, v starlark.Value) ([]starlark.Value, error) {
+	elements, err := py.Chain(t, v)
+	if err != nil {
+		return nil, err
+	}
+	return append([]starlark.Value(nil), elements...), nil
+}
+
+// withoutSets is v with every set in it, at any depth of lists, tuples and dict
+// values, as a list in the set's order (§5.7). What holds no set is shared.
+func withoutSets(t *starlark.Thread, v starlark.Value) (starlark.Value, error) {
+	if !holdsSet(v) {
+		return v, nil
+	}
+	switch v := v.(type) {
+	case *starlark.Set, *py.FrozenSet:
+		elements, err := items(t, v)
+		if err != nil {
+			return nil, err
+		}
+		elements, err = eachWithoutSets(t, elements)
+		return starlark.NewList(elements), err
+	case *starlark.List:
+		elements, err := eachWithoutSets(t, tupleOf(v))
+		return starlark.NewList(elements), err
+	case starlark.Tuple:
+		elements, err := eachWithoutSets(t, v)
+		return starlark.Tuple(elements), err
+	case *starlark.Dict:
+		out := starlark.NewDict(v.Len())
+		for k, item := range v.Entries() {
+			converted, err := withoutSets(t, item)
+			if err != nil {
+				return nil, err
+			}
+			_ = out.SetKey(k, converted)
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+func eachWithoutSets(t *starlark.Thread, elements []starlark.Value) ([]starlark.Value, error) {
+	out := make([]starlark.Value, len(elements))
+	for i, e := range elements {
+		converted, err := withoutSets(t, e)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = converted
+	}
+	return out, nil
+}
+
+func holdsSet(v starlark.Value) bool {
+	switch v := v.(type) {
+	case *starlark.Set, *py.FrozenSet:
+		return true
+	case *starlark.List:
+		for i := range v.Len() {
+			if holdsSet(v.Index(i)) {
+				return true
+			}
+		}
+	case starlark.Tuple:
+		for _, e := range v {
+			if holdsSet(e) {
+				return true
+			}
+		}
+	case *starlark.Dict:
+		for _, item := range v.Entries() {
+			if holdsSet(item) {
+				return true
+			}
+		}
+	}
+	return false
+}

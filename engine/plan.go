@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// Plan compares a compilation with a snapshot and lets every provider look at what is
+// declared of its types. No provider is called otherwise, nothing is written.
+func (e *Engine) Plan(ctx context.Context, req PlanRequest) (*plan.Plan, error) {
+	if err := e.validate(ctx, req.Compilation.Document, req.Owner); err != nil {
+		return nil, err
+	}
+	return plan.New(plan.Input{
+		Compilation: req.Compilation,
+		Snapshot:    req.Snapshot,
+		Schemas:     e.Registry.Schemas(),
+		OnFailure:   req.OnFailure,
+	})
+}
+
+// PlanDestroy plans the deletion of everything that a snapshot records (RF-17); it is
+// the plan that Destroy makes under its lock.
+func (e *Engine) PlanDestroy(_ context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
+	return plan.Destroy(snapshot, e.Registry.Schemas())
+}
+
+// validate hands each provider all of its declared nodes at once, in id order.
+func (e *Engine) validate(ctx context.Context, doc *ir.Document, owner string) error {
+	nodes := map[string][]*model.Request{}
+	for i := range doc.Nodes {
+		n := &doc.Nodes[i]
+		nodes[n.Provider] = append(nodes[n.Provider], &model.Request{Node: model.NodeOf(n.ID), Owner: owner, Inputs: n.Properties})
+	}
+	names := make([]string, 0, len(nodes))
+	for name := range nodes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		provider, ok := e.Registry.Provider(name)
+		if !ok {
+			return model.Errorf(model.ProviderError, model.ClassUser, "no provider registered for '%s', which %s needs", name, nodes[name][0].Node.ID)
+		}
+		err := provider.Validate(ctx, nodes[name])
+		var typed *model.Error
+		if err != nil && !errors.As(err, &typed) {
+			err = model.Errorf(model.ProviderError, model.ClassUser, "provider '%s' refuses the plan: %w", name, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runnable refuses a plan that must not or cannot be run as it stands. It is asked
+// before the lock is taken, and again under it (engine.md 4.1).
+func runnable(p *plan.Plan) error {
+	if p.Blocked {
+		return model.Errorf(model.PolicyViolationError, model.ClassUser, "a mandatory policy objects to the plan: %s", objections(p))
+	}
+	return p.Unsupported()
+}
+
+func objections(p *plan.Plan) string {
+	text := ""
+	for _, v := range p.Violations {
+		if text != "" {
+			text += "; "
+		}
+		text += v.Policy + ": " + v.Message
+	}
+	return text
+}
+
+// expected compares a plan with the digest that was approved. shown is the plan that
+// may have been approved; it makes the error say what differs.
+func expected(digest string, shown, fresh *plan.Plan) error {
+	if digest == "" {
+		return nil
+	}
+	now, err := fresh.ChangesetDigest()
+	if err != nil || now == digest {
+		return err
+	}
+	if was, err := shown.ChangesetDigest(); err == nil && was == digest {
+		if err := plan.Drift(shown, fresh); err != nil {
+			return err
+		}
+	}
+	return model.Errorf(model.PlanDriftError, model.ClassUser,
+		"the plan is not the one that was approved: its digest is %s, the approved one is %.80s; nothing was done, plan again and approve the new digest", now, digest)
+}

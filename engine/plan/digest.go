@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// changesetFormat is the version of the digest's input; another layout needs another
+// number, so that no approval carries over by accident.
+const changesetFormat = 1
+
+// ChangesetDigest is the digest that an approval names (AP-33): "sha256:" and the hex
+// SHA-256 of the canonical changeset. It says what a run would do to which recorded
+// state, and nothing of where or when it was planned: no serial, no time, no revision.
+func (p *Plan) ChangesetDigest() (string, error) {
+	changeset, err := p.changeset()
+	if err != nil {
+		return "", err
+	}
+	digest, err := ir.Digest(changeset)
+	if err != nil {
+		return "", err
+	}
+	return "sha256:" + digest, nil
+}
+
+func (p *Plan) changeset() (map[string]any, error) {
+	c := p.Compilation
+	if c == nil {
+		c = &ir.Compilation{}
+	}
+	inputs, err := ir.Digest(orEmpty(c.Inputs))
+	if err != nil {
+		return nil, model.Errorf(model.KindOf(err), model.ClassOf(err), "inputs: %w", err)
+	}
+	nodes := []any{}
+	for i := range p.Changes {
+		if !p.Changes[i].Pending() {
+			continue
+		}
+		node, err := p.Changes[i].digestEntry()
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, node)
+	}
+	policies, err := p.policyEntries(c)
+	if err != nil {
+		return nil, err
+	}
+	external, err := p.external()
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"format":    int64(changesetFormat),
+		"inputs":    inputs,
+		"envs":      map[string]any{"declared": texts(c.EnvsDeclared), "selected": texts(c.EnvsSelected)},
+		"targets":   []any{},
+		"replace":   []any{},
+		"onFailure": p.OnFailure,
+		"pins":      pins(c.Pins),
+		"nodes":     nodes,
+		"policies":  policies,
+		"outputs":   map[string]any{"set": orEmpty(p.Outputs.Set), "retired": texts(p.Outputs.Retired)},
+		"external":  external,
+	}, nil
+}
+
+func (c *Change) digestEntry() (map[string]any, error) {
+	entry := map[string]any{
+		"id":                  c.NodeID,
+		"action":              string(c.Action),
+		"changedFields":       texts(c.ChangedFields),
+		"conditional":         c.Conditional,
+		"createBeforeDestroy": c.CreateBeforeDestroy,
+		"stateOnly":           c.StateOnly,
+		"desired":             nil,
+		"prior":               nil,
+		"guard":               c.Protected(),
+	}
+	if c.Desired != nil {
+		desired, err := desiredDigest(c.Desired, c.DesiredHash)
+		if err != nil {
+			return nil, err
+		}
+		entry["desired"] = desired
+	}
+	if c.Prior != nil || c.PendingDestroy != nil {
+		prior, err := priorDigest(c.Prior, c.PendingDestroy)
+		if err != nil {
+			return nil, err
+		}
+		entry["prior"] = prior
+	}
+	return entry, nil
+}
+
+// desiredDigest is the Merkle hash. It does not cover ignored fields, which are handed
+// to the provider all the same (DF-28); where there are any, they are digested with it.
+func desiredDigest(n *ir.Node, hash string) (string, error) {
+	ignored := map[string]any{}
+	for _, field := range n.IgnoreChanges {
+		if value, ok := n.Properties[field]; ok {
+			ignored[field] = value
+		}
+	}
+	if len(ignored) == 0 {
+		return hash, nil
+	}
+	return ir.Digest(map[string]any{"hash": hash, "ignored": ignored})
+}
+
+// priorDigest covers what the recorded side is: not when, by whom or in which try it
+// was written.
+func priorDigest(row *state.Row, pending *state.PendingDestroy) (string, error) {
+	identity := map[string]any{"row": nil, "pending": nil}
+	if row != nil {
+		identity["row"] = rowIdentity(row)
+	}
+	if pending != nil {
+		identity["pending"] = map[string]any{"mode": pending.Mode, "row": rowIdentity(pending.Row)}
+	}
+	data, err := ir.CanonicalJSON(identity)
+	if model.IsKind(err, model.IRError) {
+		// A provider may have answered with an integer that canonical JSON cannot hold.
+		data, err = model.EncodeJSON(identity)
+	}
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func rowIdentity(r *state.Row) map[string]any {
+	return map[string]any{
+		"type":            r.Type,
+		"provider":        r.Provider,
+		"input_hash":      r.InputHash,
+		"outputs":         orEmpty(r.Outputs),
+		"properties":      orEmpty(r.Properties),
+		"dependencies":    texts(r.Dependencies),
+		"depends_on":      texts(r.DependsOn),
+		"prevent_destroy": r.PreventDestroy,
+		"status":          r.Status,
+		"ref_digests":     pins(r.RefDigests),
+		"secret_digests":  pins(r.SecretDigests),
+	}
+}
+
+// policyEntries name each binding, what it demands and how it was judged.
+func (p *Plan) policyEntries(c *ir.Compilation) ([]any, error) {
+	entries := []any{}
+	for _, binding := range c.Policies {
+		digest, err := ir.Digest(map[string]any{
+			"level": binding.Level, "params": orEmpty(binding.Params), "types": typesOf(binding),
+		})
+		if err != nil {
+			return nil, err
+		}
+		result := "passed"
+		if slices.ContainsFunc(p.Violations, func(v Violation) bool { return v.Policy == binding.Name }) {
+			result = "violated"
+		}
+		entries = append(entries, map[string]any{"name": binding.Name, "digest": digest, "result": result})
+	}
+	return entries, nil
+}
+
+func typesOf(binding ir.PolicyBinding) any {
+	if binding.Types == nil {
+		return nil
+	}
+	return texts(binding.Types)
+}
+
+// external are the digests of the committed stack outputs that pending nodes read: the
+// values are handed to providers, so an approval covers them.
+func (p *Plan) external() (map[string]any, error) {
+	digests := map[string]any{}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if !c.Actionable() || c.Desired == nil {
+			continue
+		}
+		for _, key := range stackOutputs(c.Desired.Properties) {
+			committed, ok := p.Snapshot.Outputs[key]
+			if !ok || digests[key] != nil {
+				continue
+			}
+			digest, err := ir.Digest(committed.Value)
+			if err != nil {
+				return nil, err
+			}
+			digests[key] = digest
+		}
+	}
+	return digests, nil
+}
+
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+func pins(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for key, text := range m {
+		out[key] = text
+	}
+	return out
+}

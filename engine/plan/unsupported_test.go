@@ -1,0 +1,81 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+func TestUnsupported(t *testing.T) {
+	secret := model.SecretRef{Name: "token"}.Marker()
+	for _, tc := range []struct {
+		why   string
+		rows  func(s *state.Snapshot)
+		edit  func(c *config)
+		texts []string // nil: runs
+	}{
+		{why: "creates, updates and deletes run", edit: func(c *config) {
+			c.nodes[fileID].Properties["content"] = "two"
+			c.file("n:local.File:new", "new", "")
+			delete(c.nodes, netID)
+		}},
+		{why: "a destroy-first replace whose dependents stay runs", edit: func(c *config) { c.nodes[fileID].Properties["path"] = "moved.txt" }},
+		{why: "deletes among themselves run", edit: func(c *config) { delete(c.nodes, netID); delete(c.nodes, vpcID) }},
+		{why: "an interrupted replace is finished", rows: func(s *state.Snapshot) { interrupt(s, fileID, state.DestroyBeforeCreate, "old.txt") }},
+		{why: "EX-42 a replace with a dependent that is replaced", texts: []string{vpcID, netID, "put it back"},
+			edit: func(c *config) { c.nodes[vpcID].Properties["cidr_block"] = "10.9.0.0/16" }},
+		{why: "EX-42 a replace with a dependent that is deleted", texts: []string{fileID, otherID, "apply the removal"},
+			edit: func(c *config) { c.nodes[fileID].Properties["path"] = "moved.txt"; delete(c.nodes, otherID) }},
+		{why: "EX-42 ordering-only edges count", texts: []string{fileID, vpcID},
+			rows: func(s *state.Snapshot) { s.Rows[vpcID].DependsOn = []string{fileID} },
+			edit: func(c *config) {
+				c.nodes[fileID].Properties["path"] = "moved.txt"
+				delete(c.nodes, vpcID)
+				delete(c.nodes, netID)
+			}},
+		{why: "EX-42 an old half that is left counts", texts: []string{fileID, otherID},
+			rows: func(s *state.Snapshot) {
+				interrupt(s, otherID, state.CreateBeforeDestroy, "old.txt")
+				s.Rows[otherID].Status = state.StatusCreated
+			},
+			edit: func(c *config) { c.nodes[fileID].Properties["path"] = "moved.txt" }},
+		{why: "DF-20 a conditional replace", texts: []string{netID, "vpc_id"},
+			edit: func(c *config) { c.nodes[vpcID].Properties["tags"] = "b" }},
+		{why: "phase 1b", texts: []string{fileID, "create_before_destroy"},
+			edit: func(c *config) {
+				c.nodes[fileID].Properties["path"] = "moved.txt"
+				c.nodes[fileID].CreateBeforeDestroy = true
+			}},
+		{why: "a policy is never ignored", texts: []string{"require-tags"},
+			edit: func(c *config) { c.policies = []ir.PolicyBinding{{Name: "require-tags", Level: "mandatory"}} }},
+		{why: "nor a secret, at any depth", texts: []string{fileID + ".content"},
+			edit: func(c *config) {
+				c.nodes[fileID].Properties["content"] = model.Transform{Op: "concat", Args: []any{[]any{secret}}}.Marker()
+			}},
+		{why: "nor a secret of what is deleted", texts: []string{fileID + ".content"},
+			rows: func(s *state.Snapshot) { s.Rows[fileID].Properties = map[string]any{"content": secret} },
+			edit: func(c *config) { delete(c.nodes, fileID); delete(c.nodes, otherID) }},
+		{why: "nor a secret in an output", texts: []string{"n:o"}, edit: func(c *config) { c.output("n:o", secret) }},
+	} {
+		t.Run(tc.why, func(t *testing.T) {
+			snapshot := applied(t, network())
+			if tc.rows != nil {
+				tc.rows(snapshot)
+			}
+			c := network()
+			if tc.edit != nil {
+				tc.edit(c)
+			}
+			err := mustPlan(t, c, snapshot).Unsupported()
+			if tc.texts == nil {
+				if err != nil {
+					t.Fatalf("error %v; want none", err)
+				}
+				return
+			}
+			checkRefusal(t, err, model.AtlantideError, tc.texts...)
+		})
+	}
+}

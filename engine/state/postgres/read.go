@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// Serial is one indexed query; 0 for a partition that was never written.
+func (s *Store) Serial(ctx context.Context, partition string) (serial int64, err error) {
+	id, err := parsePartition(partition)
+	if err != nil {
+		return 0, err
+	}
+	err = s.read(ctx, "read the serial of partition "+partition, func(ctx context.Context) error {
+		err := s.pool.QueryRow(asQuery(ctx), "select serial from partitions where id = $1", id).Scan(&serial)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return serial, err
+}
+
+// Load reads the partition in one read-only snapshot of the database, so that serial,
+// rows, pending destroys and outputs are of one moment.
+func (s *Store) Load(ctx context.Context, partition string) (snapshot *state.Snapshot, err error) {
+	id, err := parsePartition(partition)
+	if err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, "load partition "+partition, func(ctx context.Context) error {
+		snapshot = &state.Snapshot{Rows: map[string]*state.Row{}, Pending: map[string]*state.PendingDestroy{}, Outputs: map[string]state.Output{}}
+		batch := &pgx.Batch{}
+		batch.Queue("select serial from partitions where id = $1", id).Query(func(rows pgx.Rows) error { return loadSerial(rows, snapshot) })
+		// The row as JSON, keyed by column, is the form that rowFromDocument reads.
+		batch.Queue("select to_jsonb(n)::text from nodes n where partition_id = $1", id).Query(func(rows pgx.Rows) error { return loadRows(rows, snapshot) })
+		batch.Queue("select node_id, row::text, mode from pending_destroys where partition_id = $1", id).Query(func(rows pgx.Rows) error { return loadPending(rows, snapshot) })
+		batch.Queue("select key, value::text, sensitive, source_nodes from outputs where partition_id = $1", id).Query(func(rows pgx.Rows) error { return loadOutputs(rows, snapshot) })
+		return s.inTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+			return tx.SendBatch(asQuery(ctx), batch).Close()
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return snapshot, nil
+}
+
+func loadSerial(rows pgx.Rows, into *state.Snapshot) error {
+	for rows.Next() {
+		if err := rows.Scan(&into.Serial); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func loadRows(rows pgx.Rows, into *state.Snapshot) error {
+	for rows.Next() {
+		var doc []byte
+		if err := rows.Scan(&doc); err != nil {
+			return err
+		}
+		row, err := decodeRow(doc)
+		if err != nil {
+			return err
+		}
+		into.Rows[row.ID] = row
+	}
+	return rows.Err()
+}
+
+func loadPending(rows pgx.Rows, into *state.Snapshot) error {
+	for rows.Next() {
+		var doc []byte
+		p := &state.PendingDestroy{}
+		if err := rows.Scan(&p.NodeID, &doc, &p.Mode); err != nil {
+			return err
+		}
+		row, err := decodeRow(doc)
+		if err != nil {
+			return err
+		}
+		p.Row = row
+		into.Pending[p.NodeID] = p
+	}
+	return rows.Err()
+}
+
+func loadOutputs(rows pgx.Rows, into *state.Snapshot) error {
+	for rows.Next() {
+		var key string
+		var value []byte
+		var o state.Output
+		if err := rows.Scan(&key, &value, &o.Sensitive, &o.SourceNodes); err != nil {
+			return err
+		}
+		decoded, err := model.DecodeJSON(value)
+		if err != nil {
+			return unreadable("output '"+clip(key)+"'", err)
+		}
+		if len(o.SourceNodes) == 0 {
+			o.SourceNodes = nil
+		}
+		o.Value = decoded
+		into.Outputs[key] = o
+	}
+	return rows.Err()
+}
+
+func decodeRow(doc []byte) (*state.Row, error) {
+	value, err := model.DecodeJSON(doc)
+	if err != nil {
+		return nil, unreadable("a node", err)
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, unreadable("a node", errors.New("it is not an object"))
+	}
+	return rowFromDocument(fields)
+}
+
+func unreadable(what string, err error) error {
+	return stateError(model.ClassUnknown, nil, "the record of "+what+" cannot be read ("+err.Error()+"): restore it from a backup")
+}

@@ -1,0 +1,206 @@
+// Package postgres owns the shared state store: its tables and their migrations, the
+// fenced write, the epochs that fence it, and the plan records.
+//
+// It must never know what holds the lock (a Lease, a person), the language, a provider
+// or Kubernetes.
+package postgres
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// DefaultSchema is where the tables are unless Options say otherwise.
+const DefaultSchema = "atlantide"
+
+// Kinds of statements that Options.Observe is told.
+const (
+	ObserveQuery = "query"
+	ObserveWrite = "write"
+)
+
+// Options of a Store.
+type Options struct {
+	Schema string // "" = DefaultSchema
+	// Installation is the id of the operator that owns the partitions; several may
+	// share a database.
+	Installation string
+	// Timeout bounds one operation, waiting for a connection included; 0 = 15 s.
+	Timeout time.Duration
+	// MaxConns bounds the pool; 0 = what the DSN or the driver says.
+	MaxConns int32
+	// Observe is told the kind of every statement that reads or writes state, before
+	// it is sent; may be nil; must not block.
+	Observe func(kind string)
+}
+
+// Store is a state.Store and what its owner needs beside it. It is safe for
+// concurrent use, connects when it is first asked, and recovers by itself from an
+// outage: an operation fails with state.ErrUnavailable meanwhile.
+type Store struct {
+	pool    *pgxpool.Pool
+	options Options
+
+	migrated  atomic.Bool   // the tables are there; never goes back
+	migrating chan struct{} // holds one token while somebody looks after the tables
+}
+
+var _ state.Store = (*Store)(nil)
+
+// Open checks the DSN and returns a store; it does not connect. The error of a DSN
+// that cannot be read does not repeat it.
+func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
+	if o.Schema == "" {
+		o.Schema = DefaultSchema
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 15 * time.Second
+	}
+	if o.Observe == nil {
+		o.Observe = func(string) {}
+	}
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil || strings.ContainsRune(o.Schema, 0) {
+		return nil, &model.Error{Kind: model.StateError, Class: model.ClassUser,
+			Message: "the DSN or schema name of the state store cannot be read: correct ATLANTIDE_STATE_DSN"}
+	}
+	if o.MaxConns > 0 {
+		config.MaxConns = o.MaxConns
+	}
+	config.ConnConfig.Tracer = observer(o.Observe)
+	configureSession(config.ConnConfig, o.Schema)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, failure("open the state store", err)
+	}
+	return &Store{pool: pool, options: o, migrating: make(chan struct{}, 1)}, nil
+}
+
+// configureSession says where the tables are and lets the server get rid of a session
+// that stalls while it holds a row lock, so that it cannot block a takeover (LS-14).
+func configureSession(c *pgx.ConnConfig, schema string) {
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 10 * time.Second
+	}
+	for name, value := range map[string]string{
+		"search_path":                         pgx.Identifier{schema}.Sanitize(),
+		"application_name":                    "atlantide",
+		"timezone":                            "UTC",
+		"lock_timeout":                        "10s",
+		"idle_in_transaction_session_timeout": "10s",
+		"tcp_keepalives_idle":                 "10",
+		"tcp_keepalives_interval":             "5",
+		"tcp_keepalives_count":                "3",
+		"tcp_user_timeout":                    "20s",
+	} {
+		c.RuntimeParams[name] = value
+	}
+}
+
+// Close ends all connections and waits for the operations that use them.
+func (s *Store) Close() { s.pool.Close() }
+
+// Check asks the store whether it can be used: one query. An operator that gets
+// state.ErrNewerSchema is not ready; any other error is an outage that passes.
+func (s *Store) Check(ctx context.Context) error {
+	return s.do(ctx, "check the state store", func(ctx context.Context) error {
+		var version int64
+		if err := s.pool.QueryRow(asQuery(ctx), "select coalesce(max(version), 0) from schema_migrations").Scan(&version); err != nil {
+			return err
+		}
+		return supported(version)
+	})
+}
+
+// do runs one operation within the timeout, the tables being there, and turns what
+// went wrong into a StateError that says which operation it was.
+func (s *Store) do(ctx context.Context, what string, operation func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	if err := s.ensureSchema(ctx); err != nil {
+		return failure(what, err)
+	}
+	return failure(what, operation(ctx))
+}
+
+// read is do for what may simply be asked again: a connection that the server closed
+// since it was last used is replaced once.
+func (s *Store) read(ctx context.Context, what string, operation func(context.Context) error) error {
+	return s.do(ctx, what, func(ctx context.Context) error {
+		err := operation(ctx)
+		if isUnavailable(err) && ctx.Err() == nil {
+			err = operation(ctx)
+		}
+		return err
+	})
+}
+
+// parsePartition reads a partition's id.
+func parsePartition(partition string) (uuid.UUID, error) {
+	id, err := uuid.Parse(partition)
+	if err != nil {
+		return uuid.UUID{}, &model.Error{Kind: model.StateError, Class: model.ClassUnknown,
+			Message: "a partition is named by a UUID, which '" + clip(partition) + "' is not"}
+	}
+	return id, nil
+}
+
+func clip(s string) string {
+	const limit = 80
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+type observeKey struct{}
+
+func asQuery(ctx context.Context) context.Context {
+	return context.WithValue(ctx, observeKey{}, ObserveQuery)
+}
+
+func asWrite(ctx context.Context) context.Context {
+	return context.WithValue(ctx, observeKey{}, ObserveWrite)
+}
+
+// observer counts statements where they leave the process. Only what an operation
+// marked is counted: not the schema check, not the frame of a transaction.
+type observer func(kind string)
+
+func (o observer) observe(ctx context.Context) {
+	if kind, ok := ctx.Value(observeKey{}).(string); ok {
+		o(kind)
+	}
+}
+
+func (o observer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	o.observe(ctx)
+	return ctx
+}
+
+func (o observer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (o observer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	for range data.Batch.Len() {
+		o.observe(ctx)
+	}
+	return ctx
+}
+
+func (o observer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (o observer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// inTx runs body in a transaction of the given kind; the frame is not counted.
+func (s *Store) inTx(ctx context.Context, o pgx.TxOptions, body func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, o, body)
+}

@@ -1,0 +1,262 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+	"github.com/atlantide-org/atlantide-operator/engine/state/statetest"
+	"github.com/atlantide-org/atlantide-operator/hack/devenv"
+)
+
+func TestMain(m *testing.M) { os.Exit(devenv.Main(m, devenv.WithPostgres)) }
+
+const installation = "test-installation"
+
+// open is a store on a database of its own, or on dsn.
+func open(t testing.TB, dsn string, change ...func(*Options)) *Store {
+	t.Helper()
+	o := Options{Installation: installation}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := Open(t.Context(), dsn, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// newPartition is the id of a partition that exists.
+func newPartition(t testing.TB, s *Store) string {
+	t.Helper()
+	id := uuid.NewString()
+	if err := s.EnsurePartition(t.Context(), id, "team-a", "web"); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// take mints and claims an epoch for a holder.
+func take(t testing.TB, s *Store, partition, holder string) model.Fence {
+	t.Helper()
+	epoch, err := s.Mint(t.Context(), partition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fence := model.Fence{Epoch: epoch, Holder: holder}
+	if err := s.Claim(t.Context(), partition, fence, "lease", int32(epoch)); err != nil {
+		t.Fatal(err)
+	}
+	return fence
+}
+
+func wantKind(t testing.TB, reason string, err error, kind model.Kind) {
+	t.Helper()
+	if !model.IsKind(err, kind) {
+		t.Errorf("%s: %v, want a %s", reason, err, kind)
+	}
+}
+
+// exec runs SQL as a person would, past the store.
+func exec(t testing.TB, s *Store, sql string, args ...any) {
+	t.Helper()
+	if _, err := s.pool.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// subject gives the contract suite the claims it asks for, whatever their number.
+type subject struct{ *Store }
+
+func (s subject) Claim(ctx context.Context, partition string, fence model.Fence) error {
+	if err := s.EnsurePartition(ctx, partition, "n", "s"); err != nil {
+		return err
+	}
+	for minted := int64(0); minted < fence.Epoch; {
+		var err error
+		if minted, err = s.Mint(ctx, partition); err != nil {
+			return err
+		}
+	}
+	return s.Store.Claim(ctx, partition, fence, "lease", int32(fence.Epoch))
+}
+
+func TestContract(t *testing.T) {
+	dsn := devenv.Database(t)
+	statetest.Run(t, func(t *testing.T) statetest.Subject {
+		// A schema for each: stores of one database do not see each other (T-165b),
+		// and a hostile schema name is only a name (T-165e).
+		schema := `a"; drop schema public; --` + uuid.NewString()
+		return subject{open(t, dsn, func(o *Options) { o.Schema = schema })}
+	})
+}
+
+// Every value that a config or a provider can hold comes back as it was (ST-20).
+func TestValuesSurvive(t *testing.T) {
+	s := open(t, devenv.Database(t))
+	partition := newPartition(t, s)
+	fence := take(t, s, partition, "run")
+	values := rapid.Custom(func(t *rapid.T) any { return drawValue(t, 3) })
+	rapid.Check(t, func(rt *rapid.T) {
+		want := state.Output{Value: values.Draw(rt, "value")}
+		if err := s.Commit(context.Background(), partition, fence, state.Batch{SetOutputs: map[string]state.Output{"s:v": want}}); err != nil {
+			rt.Fatal(err)
+		}
+		got, err := s.Load(context.Background(), partition)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Outputs["s:v"]); diff != "" {
+			rt.Fatalf("value (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func drawValue(t *rapid.T, depth int) any {
+	text := rapid.StringOf(rapid.Rune().Filter(func(r rune) bool { return r != 0 }))
+	kinds := 5
+	if depth > 0 {
+		kinds = 7
+	}
+	switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+	case 0:
+		return nil
+	case 1:
+		return rapid.Bool().Draw(t, "bool")
+	case 2:
+		return rapid.Int64().Draw(t, "int")
+	case 3:
+		// The database has no negative zero; the canonical form has none either.
+		return rapid.Float64().Filter(func(f float64) bool { return f == f && f-f == 0 && (f != 0 || 1/f > 0) }).Draw(t, "float")
+	case 4:
+		return text.Draw(t, "text")
+	case 5:
+		list := make([]any, rapid.IntRange(0, 3).Draw(t, "length"))
+		for i := range list {
+			list[i] = drawValue(t, depth-1)
+		}
+		return list
+	default:
+		m := map[string]any{}
+		for range rapid.IntRange(0, 3).Draw(t, "size") {
+			m[text.Draw(t, "key")] = drawValue(t, depth-1)
+		}
+		return m
+	}
+}
+
+func TestRowDocument(t *testing.T) {
+	if _, err := rowFromDocument(map[string]any{"id": "s:local.File:a", "dependencies": []any{int64(1)}}); err == nil {
+		t.Error("a record whose field has another type was read")
+	} else if !strings.Contains(err.Error(), "s:local.File:a") || !strings.Contains(err.Error(), "dependencies") {
+		t.Errorf("%v does not name node and field", err)
+	}
+	row, err := rowFromDocument(map[string]any{"id": "s:local.File:a", "from_another_release": true})
+	if err != nil || row.ID != "s:local.File:a" {
+		t.Errorf("an unknown key made the record unreadable: %v", err)
+	}
+}
+
+// A retried batch whose answer was lost changes nothing but the serial.
+func TestCommitIsRepeatable(t *testing.T) {
+	s := open(t, devenv.Database(t))
+	partition := newPartition(t, s)
+	fence := take(t, s, partition, "run")
+	row := &state.Row{ID: "s:local.Null:a", Type: "local.Null", Status: state.StatusCreated}
+	batch := state.Batch{PutRows: []*state.Row{row, row}, DeleteRows: []string{"s:local.Null:gone", "bad\x00id"}, RemoveOutputs: []string{"s:x"}}
+	for range 2 {
+		if err := s.Commit(t.Context(), partition, fence, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Load(t.Context(), partition)
+	if err != nil || len(got.Rows) != 1 || got.Serial != 2 || got.Rows[row.ID].UpdatedAt.IsZero() {
+		t.Errorf("after two commits: %+v, %v", got, err)
+	}
+}
+
+// What an operation costs, counted where it leaves the process.
+func TestCosts(t *testing.T) {
+	var queries, writes atomic.Int64
+	s := open(t, devenv.Database(t), func(o *Options) {
+		o.Observe = func(kind string) {
+			if kind == ObserveWrite {
+				writes.Add(1)
+			} else {
+				queries.Add(1)
+			}
+		}
+	})
+	partition := newPartition(t, s)
+	fence := take(t, s, partition, "run")
+	ctx := t.Context()
+	for _, c := range []struct {
+		reason         string
+		do             func() error
+		queries, write int64
+	}{
+		{"a steady look", func() error { _, err := s.Serial(ctx, partition); return err }, 1, 0},
+		{"a partition that exists", func() error {
+			return s.EnsurePartition(ctx, partition, "team-a", "web")
+		}, 1, 0},
+		{"a load, one round trip", func() error { _, err := s.Load(ctx, partition); return err }, 4, 0},
+		{"a write is one statement", func() error {
+			return s.Commit(ctx, partition, fence, state.Batch{PutRows: []*state.Row{{ID: "s:t:a"}}})
+		}, 0, 1},
+		{"the current plan", func() error { _, err := s.Plans().Current(ctx, partition); return err }, 1, 0},
+		{"names claimed first", func() error { return s.ClaimStackNames(ctx, partition, "team-a", []string{"s"}) }, 2, 2},
+		{"names claimed before", func() error { return s.ClaimStackNames(ctx, partition, "team-a", []string{"s"}) }, 1, 0},
+	} {
+		queries.Store(0)
+		writes.Store(0)
+		if err := c.do(); err != nil {
+			t.Fatal(err)
+		}
+		if queries.Load() != c.queries || writes.Load() != c.write {
+			t.Errorf("%s: %d queries and %d writes, want %d and %d", c.reason, queries.Load(), writes.Load(), c.queries, c.write)
+		}
+	}
+}
+
+func TestSerialUsesTheIndex(t *testing.T) {
+	s := open(t, devenv.Database(t))
+	newPartition(t, s)
+	tx, err := s.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), "set local enable_seqscan = off"); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := tx.Query(t.Context(), "explain select serial from partitions where id = '"+uuid.NewString()+"'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || !strings.Contains(strings.Join(lines, "\n"), "partitions_pkey") {
+		t.Errorf("%v, %v", lines, err)
+	}
+}
+
+func TestPartitionIDs(t *testing.T) {
+	s := open(t, devenv.Database(t))
+	if _, err := s.Load(t.Context(), "not a uuid"); !model.IsKind(err, model.StateError) {
+		t.Errorf("got %v", err)
+	}
+	if errors.Is(s.EnsurePartition(t.Context(), strings.Repeat("x", 5000), "n", "s"), state.ErrUnavailable) {
+		t.Error("a malformed id passes for an outage")
+	}
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# What is too slow for every run: properties with many more examples, the race detector, long fuzzing.
+set -euo pipefail
+
+properties=$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$.ImportPath}}
+{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$.ImportPath}}
+{{end}}{{end}}' ./... | sort -u | grep . || true)
+if [ -n "$properties" ]; then
+  echo "== properties, 10,000 examples each"
+  # shellcheck disable=SC2086 # a list of packages
+  go test -count=1 -timeout 60m $properties -args -rapid.checks=10000
+fi
+
+if command -v cc >/dev/null; then
+  echo "== race detector"
+  CGO_ENABLED=1 go test -race -timeout 60m ./...
+else
+  echo "== race detector left out: it needs a C compiler (cc)"
+fi
+
+"$(dirname "$0")/fuzz.sh" 5m

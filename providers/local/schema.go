@@ -1,0 +1,51 @@
+package local
+
+import "github.com/atlantide-org/atlantide-operator/engine/model"
+
+const (
+	typeFile = "local.File"
+	typeNull = "local.Null"
+
+	fieldPath     = "path"
+	fieldContent  = "content"
+	fieldChecksum = "checksum"
+)
+
+var (
+	text = model.FieldType{Kind: model.KindString}
+
+	// schema is built once and never changed (providers.md 2.26 to 2.28).
+	schema = &model.ProviderSchema{
+		Name:    "local",
+		Version: "1.0.0",
+		Module:  "atlantide.providers.local",
+		Types: []*model.ResourceType{
+			{
+				Name: typeFile, Provider: "local", Class: "File", Kind: model.KindResource,
+				Doc: "A text file.",
+				Fields: []model.Field{
+					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Doc: "Where the file is, relative to the root."},
+					{Name: fieldContent, Type: text, Mutability: model.Mutable, Default: "", Doc: "The text, written as UTF-8."},
+					{Name: fieldChecksum, Type: text, Mutability: model.Computed, Doc: "The hex SHA-256 of the content."},
+				},
+			},
+			{
+				Name: "local.SourceFile", Provider: "local", Class: "SourceFile", Kind: model.KindResource,
+				Doc: "A file of the config's own source tree.",
+				Fields: []model.Field{
+					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Literal: true, Doc: "Where the file is in the source tree."},
+					{Name: fieldChecksum, Type: text, Mutability: model.Mutable, Default: "", Doc: "The hex SHA-256 of the text, filled at evaluation."},
+					{Name: fieldContent, Type: text, Mutability: model.Computed, Sensitive: true, Doc: "The text."},
+				},
+				Unsupported: "local.SourceFile cannot be used in this release: a config has no source tree to read from; put the text into a local.File",
+			},
+			{
+				Name: typeNull, Provider: "local", Class: "Null", Kind: model.KindResource,
+				Doc: "Nothing; a place for triggers and ordering.",
+				Fields: []model.Field{
+					{Name: "triggers", Type: model.FieldType{Kind: model.KindMap, Elem: &text}, Mutability: model.Mutable, Default: map[string]any{}, Doc: "A change of any value is an update."},
+				},
+			},
+		},
+	}
+)
