@@ -20,7 +20,9 @@ type Provider interface {
 	// is locked or called; values may still hold markers. Pure. An error refuses the
 	// plan.
 	Validate(ctx context.Context, nodes []*model.Request) error
-	// Create makes the resource. Outputs beside an error are partial and are kept.
+	// Create makes the resource. Outputs beside an error are partial and are kept. It
+	// is called again for whatever is not confirmed: with r.Prior set, an earlier try
+	// or an interrupted delete recorded it, and the resource may be there already.
 	Create(ctx context.Context, r *model.Request) (model.Outputs, error)
 	// Read looks the resource up; false = it does not exist.
 	Read(ctx context.Context, r *model.Request) (model.Observed, bool, error)

@@ -2,18 +2,22 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/providers"
+	"github.com/atlantide-org/atlantide-operator/providers/aws"
 	"github.com/atlantide-org/atlantide-operator/providers/local"
+	"github.com/atlantide-org/atlantide-operator/providers/random"
 )
 
 // maxFuel is the most steps that --fuel may allow (cli.md 6).
@@ -154,7 +158,7 @@ func newEngine() (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := providers.NewRegistry(files)
+	registry, err := providers.NewRegistry(files, random.New(rand.Reader, time.Now), aws.New())
 	if err != nil {
 		return nil, err
 	}

@@ -80,18 +80,27 @@ func (r *readiness) watch(ctx context.Context, log logr.Logger, check func(conte
 		if ctx.Err() != nil {
 			return
 		}
-		switch newer := errors.Is(err, state.ErrNewerSchema); {
-		case newer && !r.newerSchema.Swap(true):
-			log.Error(err, "not ready")
-		case !newer && err == nil && r.newerSchema.Swap(false):
-			log.Info("ready again")
-		case !newer && err != nil:
-			log.Info("the state store does not answer", "error", err.Error())
-		}
+		r.note(log, err)
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// note draws the conclusion from one look.
+func (r *readiness) note(log logr.Logger, err error) {
+	switch {
+	case err == nil:
+		if r.newerSchema.Swap(false) {
+			log.Info("ready again")
+		}
+	case errors.Is(err, state.ErrNewerSchema):
+		if !r.newerSchema.Swap(true) {
+			log.Error(err, "not ready")
+		}
+	default: // what was known of the schema is still the best guess
+		log.Info("the state store does not answer", "error", err.Error())
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -23,7 +24,9 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/state/postgres"
 	"github.com/atlantide-org/atlantide-operator/providers"
+	"github.com/atlantide-org/atlantide-operator/providers/aws"
 	"github.com/atlantide-org/atlantide-operator/providers/local"
+	"github.com/atlantide-org/atlantide-operator/providers/random"
 )
 
 const logLevelDebug = zapcore.DebugLevel
@@ -86,7 +89,9 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 
 func addStacks(mgr manager.Manager, config *rest.Config, o *options, metrics *stack.Metrics, store *postgres.Store) error {
 	registry, err := providers.NewRegistry(
-		providers.Count(local.NewTenants(o.localDataRoot, local.Quota{}), metrics.CountProviderCall))
+		providers.Count(local.NewTenants(o.localDataRoot, local.Quota{}), metrics.CountProviderCall),
+		providers.Count(random.New(cryptorand.Reader, time.Now), metrics.CountProviderCall),
+		providers.Count(aws.New(), metrics.CountProviderCall))
 	if err != nil {
 		return err
 	}

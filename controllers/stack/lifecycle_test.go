@@ -177,7 +177,7 @@ func TestUpdate(t *testing.T) {
 	if s.Status.Plan.Text != "+0 ~2 ±0 -0" {
 		t.Errorf("plan %s", s.Status.Plan.Text)
 	}
-	if text := l.view(s)[planview.KeyText]; !strings.Contains(text, "content: hello atlantide → hello world") && !strings.Contains(text, `"hello world"`) {
+	if text := l.view(s)[planview.KeyText]; !strings.Contains(text, "content: 'hello atlantide' → 'hello world'") {
 		t.Errorf("plan.txt:\n%s", text)
 	}
 }
@@ -222,11 +222,11 @@ func TestSuspend(t *testing.T) {
 func TestInputs(t *testing.T) {
 	l := newLand(t)
 	l.operate()
-	config := `from atlantide.core import Stack, input
+	config := `from atlantide.core import Stack
 from atlantide.providers.local import File
 
 with Stack("demo", region="eu-north-1"):
-    File("greeting", path="greeting.txt", content=input("greeting", default="nothing"))
+    File("greeting", path="greeting.txt", content=atlantide.input("greeting", default="nothing"))
 `
 	s := l.applied(l.create(l.stackOf("greeting", config, withInputs(`{"greeting": "from the spec"}`))))
 	if got := l.files(s)["greeting.txt"]; got != "from the spec" {

@@ -140,14 +140,17 @@ func (r *Reconciler) takeOver(ctx context.Context, p *pass) error {
 	return handle.Release(detached(ctx))
 }
 
-// stackNames are the in-config stacks that a configuration declares something in.
+// stackNames are the in-config stacks that a configuration declares something in. An
+// output outside of any stack claims nothing: several Stacks of a namespace have some.
 func stackNames(c *ir.Compilation) []string {
 	names := map[string]bool{}
 	for i := range c.Document.Nodes {
 		names[model.StackOf(c.Document.Nodes[i].ID)] = true
 	}
 	for _, o := range c.Outputs {
-		names[model.StackOf(o.Key)] = true
+		if name := model.StackOf(o.Key); name != model.DefaultStack {
+			names[name] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }

@@ -33,13 +33,13 @@ func TestBadConfigs(t *testing.T) {
 	}{
 		{"syntax", "x = = 1\n", "CompileFailed", []string{"infra.py: ", "(line 1, col 5)", "\n  x = = 1\n      ^"}},
 		{"loops", "n = 0\nwhile True:\n    n = n + 1\n", "CompileFailed", []string{"line 2", "\n  while True:\n  ^"}},
-		{"recursion", "def f(n):\n    return f(n)\n\nf(1)\n", "CompileFailed", []string{"line "}},
+		{"recursion", "def f(n):\n    return f(n)\n\nf(1)\n", "FuelExhausted", []string{"1000", "line 2"}},
 		{"an import of the system", "import os\n", "CompileFailed", []string{"line 1", "\n  import os\n  ^"}},
 		{"an unknown name", "x = y\n", "CompileFailed", []string{"(line 1, col 5)", "\n  x = y\n      ^"}},
 		{"reading a file", "open(\"/etc/passwd\")\n", "CompileFailed", []string{"line 1", "open"}},
 		{"fuel", "n = 0\nfor i in range(100000):\n    for j in range(100000):\n        n = i\n", "FuelExhausted", nil},
-		{"memory", "x = \"a\" * 1000000000\n", "CompileFailed", []string{"line 1"}},
-		{"a missing field", "from atlantide.providers.local import File\nFile(\"f\", path=\"a\")\n", "CompileFailed", []string{"line 2"}},
+		{"memory", "x = \"a\" * 1000000000\n", "FuelExhausted", []string{"line 1"}},
+		{"a missing field", "from atlantide.providers.local import File\nFile(\"f\", content=\"a\")\n", "CompileFailed", []string{"line 2"}},
 		{"a path to the root", file(`"/etc/passwd"`, `"x"`), "InputInvalid", []string{"demo:local.File:f", "absolute"}},
 		{"a path out", file(`"../../secret"`, `"x"`), "InputInvalid", []string{"demo:local.File:f", "'..'"}},
 		{"a path with a detour", file(`"a/../b"`, `"x"`), "InputInvalid", []string{"'..'"}},
@@ -48,6 +48,7 @@ func TestBadConfigs(t *testing.T) {
 	}
 	for i, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {
+			l := l.under(t)
 			before := o.spent()
 			s := l.create(l.stackOf("bad-"+string(rune('a'+i)), c.config))
 			s = l.settled(s, metav1.ConditionFalse, c.condition)
@@ -100,7 +101,7 @@ from atlantide.providers.local import File
 
 with Stack("demo", region="eu-north-1"):
     a = File("a", path="a.txt", content="x")
-    File("b", path=f"../../{a.checksum}", content="y")
+    File("b", path=concat("../../", a.checksum), content="y")
 `
 	s := l.settled(l.create(l.stackOf("hostile", config)), metav1.ConditionFalse, v1alpha1.ReasonApplyHalted)
 	if !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled) || s.Status.Failure.Node != "demo:local.File:b" {

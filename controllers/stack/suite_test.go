@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/uuid"
 	"github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/yaml"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 	"github.com/atlantide-org/atlantide-operator/engine"
@@ -40,6 +43,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
 	os.Exit(devenv.Main(m, devenv.WithPostgres, devenv.WithControlPlane))
 }
 
@@ -67,7 +71,7 @@ type land struct {
 	install   string
 }
 
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 func newLand(t *testing.T) *land {
 	t.Helper()
@@ -79,8 +83,16 @@ func newLand(t *testing.T) *land {
 	}
 	l := &land{T: t, Gomega: g, client: c, dataRoot: t.TempDir(), install: uuid.NewString()}
 	l.namespace, l.leases = l.newNamespace("team-"), l.newNamespace("leases-")
+	l.grant()
 	l.store, l.dsn = newRelay(t, devenv.Database(t))
 	return l
+}
+
+// under is the same land for a subtest.
+func (l *land) under(t *testing.T) *land {
+	sub := *l
+	sub.T, sub.Gomega = t, gomega.NewWithT(t)
+	return &sub
 }
 
 func (l *land) newNamespace(prefix string) string {
@@ -88,6 +100,37 @@ func (l *land) newNamespace(prefix string) string {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
 	l.Expect(l.client.Create(l.Context(), ns)).To(gomega.Succeed())
 	return ns.Name
+}
+
+// account is who operators are in tests: they have the rights of config/rbac and no others.
+const account = "system:serviceaccount:atlantide-system:atlantide-operator"
+
+// grant binds the account to the generated roles; the Role moves to the land's
+// namespace of Leases.
+func (l *land) grant() {
+	l.Helper()
+	text, err := os.ReadFile("../../config/rbac/role.yaml")
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	everywhere, here := &rbacv1.ClusterRole{}, &rbacv1.Role{}
+	documents := strings.Split(strings.TrimPrefix(string(text), "---\n"), "---\n")
+	l.Expect(documents).To(gomega.HaveLen(2))
+	l.Expect(yaml.UnmarshalStrict([]byte(documents[0]), everywhere)).To(gomega.Succeed())
+	l.Expect(yaml.UnmarshalStrict([]byte(documents[1]), here)).To(gomega.Succeed())
+	everywhere.Name, here.Namespace = l.namespace, l.leases
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: account}}
+	for _, object := range []client.Object{
+		everywhere, here,
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: l.namespace}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: l.namespace},
+		},
+		&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: l.leases, Name: here.Name}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: here.Name},
+		},
+	} {
+		l.Expect(l.client.Create(l.Context(), object)).To(gomega.Succeed())
+	}
 }
 
 // operator is a running operator, with everything counted where it leaves the process.
@@ -101,13 +144,21 @@ type operator struct {
 	queries, writes     atomic.Int64
 }
 
-// wrap changes the providers of an operator.
-type wrap func(providers.Provider) providers.Provider
+// settings are what a test changes of an operator.
+type settings struct {
+	provider func(providers.Provider) providers.Provider
+	engine   func(Engine) Engine
+}
 
-func (l *land) operate(wraps ...wrap) *operator {
+func withProvider(wrap func(providers.Provider) providers.Provider) func(*settings) {
+	return func(s *settings) { s.provider = wrap }
+}
+
+func (l *land) operate(change ...func(*settings)) *operator {
 	l.Helper()
 	o := &operator{land: l, metrics: NewMetrics(prometheus.NewRegistry())}
 	config := rest.CopyConfig(devenv.Cluster(l.T).RESTConfig)
+	config.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:authenticated"}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, o} })
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:  testScheme,
@@ -127,15 +178,18 @@ func (l *land) operate(wraps ...wrap) *operator {
 		},
 	})
 	l.Expect(err).NotTo(gomega.HaveOccurred())
-	files := providers.Provider(local.NewTenants(l.dataRoot, local.Quota{}))
-	for _, w := range wraps {
-		files = w(files)
+	set := settings{
+		provider: func(p providers.Provider) providers.Provider { return p },
+		engine:   func(e Engine) Engine { return e },
 	}
-	registry, err := providers.NewRegistry(providers.Count(files, o.metrics.CountProviderCall))
+	for _, c := range change {
+		c(&set)
+	}
+	registry, err := providers.NewRegistry(providers.Count(set.provider(local.NewTenants(l.dataRoot, local.Quota{})), o.metrics.CountProviderCall))
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	skip := true
 	o.reconciler, err = Setup(mgr, Config{
-		Engine: &engine.Engine{Registry: registry, Now: time.Now, NewID: uuid.NewString, DrainGrace: time.Second},
+		Engine: set.engine(&engine.Engine{Registry: registry, Now: time.Now, NewID: uuid.NewString, DrainGrace: 10 * time.Second}),
 		State:  store, Plans: store.Plans(), Metrics: o.metrics,
 		Jitter: func(d time.Duration) time.Duration { return min(d, time.Second) }, // nobody wants to wait
 		Locks: Locks{
@@ -356,8 +410,8 @@ type failingProvider struct {
 	broken *atomic.Bool
 }
 
-func breakable(broken *atomic.Bool) wrap {
-	return func(p providers.Provider) providers.Provider { return failingProvider{p, broken} }
+func breakable(broken *atomic.Bool) func(*settings) {
+	return withProvider(func(p providers.Provider) providers.Provider { return failingProvider{p, broken} })
 }
 
 func (f failingProvider) Create(ctx context.Context, r *model.Request) (model.Outputs, error) {

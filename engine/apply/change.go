@@ -129,7 +129,7 @@ func (x *execution) writeAhead(row, left *state.Row) error {
 // this very create recorded. Outputs beside an error stay on the row.
 func (x *execution) make(ctx context.Context, row *state.Row, inputs map[string]any, left *state.Row) error {
 	request := x.request(row, inputs, left)
-	request.Attempt = row.Attempt
+	request.Attempt = row.Attempt // a row of an older release may have none
 	outputs, err := x.mutate(ctx, "create", row, writtenAhead, func(ctx context.Context, p Provider) (model.Outputs, error) {
 		return p.Create(ctx, request)
 	})
@@ -271,8 +271,9 @@ func (x *execution) movedAway(left *state.Row, inputs map[string]any) bool {
 
 // request is the argument of a call; recorded is nil for a node without a row.
 func (x *execution) request(row *state.Row, inputs map[string]any, recorded *state.Row) *model.Request {
-	r := &model.Request{Node: model.NodeOf(row.ID), Owner: x.Owner, Inputs: inputs}
+	r := &model.Request{Node: model.NodeOf(row.ID), Owner: x.Owner, Attempt: row.Attempt, Inputs: inputs}
 	if recorded != nil {
+		r.Attempt = recorded.Attempt
 		r.Prior = &model.Prior{
 			Outputs: model.Clone(outputsOf(recorded)).(map[string]any),
 			Inputs:  x.before.Lenient(recorded.Properties),

@@ -115,10 +115,10 @@ func (w *world) enter(ctx context.Context, op string, r *model.Request) error {
 	return w.before(ctx, op, r)
 }
 
-// find is the object that a request is about: by its id, or by what its create left.
+// find is the object that a request is about: by its id, else by the attempt that made it.
 func (w *world) find(r *model.Request) *object {
 	if r.Prior != nil {
-		if id, ok := r.Prior.Outputs["id"].(string); ok {
+		if id, ok := r.Prior.Outputs["id"].(string); ok && w.objects[id] != nil {
 			return w.objects[id]
 		}
 	}

@@ -107,7 +107,6 @@ func (x *execution) destroy(ctx context.Context, row *state.Row, proved bool) er
 		return e
 	}
 	request := x.request(row, x.before.Lenient(row.Properties), row)
-	request.Attempt = row.Attempt
 	_, err := x.mutate(ctx, "delete", row, proved, func(ctx context.Context, p Provider) (model.Outputs, error) {
 		return nil, p.Delete(ctx, request)
 	})

@@ -70,13 +70,26 @@ func (v *validation) fields(declared []model.Field, given map[string]starlark.Va
 		case f.Required:
 			v.fail(at, nil, "is required")
 		default:
-			out[f.Name] = fromModel(f.Default)
+			out[f.Name] = v.defaultOf(f)
 		}
 	}
 	if matched < len(given) {
 		v.unknown(declared, given, path)
 	}
 	return out
+}
+
+// defaultOf is a field's default in containers of its own, structured values as such.
+func (v *validation) defaultOf(f *model.Field) starlark.Value {
+	value := fromModel(f.Default)
+	if holdsNested(&f.Type) && !isNone(value) {
+		return v.value(&f.Type, value, f.Name)
+	}
+	return value
+}
+
+func holdsNested(t *model.FieldType) bool {
+	return t.Kind == model.KindNested || t.Elem != nil && holdsNested(t.Elem)
 }
 
 // unknown refuses the values that are of no field, whatever else is wrong.
@@ -162,6 +175,11 @@ func (v *validation) value(t *model.FieldType, value starlark.Value, path string
 		return v.mapping(t, value, path)
 	case model.KindNested:
 		return v.nested(t, value, path)
+	case model.KindUnion:
+		return v.union(t, value, path)
+	case model.KindSecret:
+		v.fail(path, value, "must be %s, not a %s; what was given is not shown", typeText(t), py.TypeName(value))
+		return value
 	}
 	coerced := coerceScalar(t.Kind, value)
 	if coerced == nil {
@@ -171,7 +189,28 @@ func (v *validation) value(t *model.FieldType, value starlark.Value, path string
 	if s, ok := coerced.(starlark.String); ok && len(t.OneOf) > 0 && !slices.Contains(t.OneOf, string(s)) {
 		v.fail(path, value, "must be one of %s, not %s", strings.Join(t.OneOf, ", "), py.Show(v.thread, value))
 	}
+	v.checks(t, coerced, path)
 	return coerced
+}
+
+// union judges a value by the alternative that has its shape.
+func (v *validation) union(t *model.FieldType, value starlark.Value, path string) starlark.Value {
+	isList := false
+	switch value.(type) {
+	case *starlark.List, starlark.Tuple:
+		isList = true
+	}
+	for i := range t.Alternatives {
+		a := &t.Alternatives[i]
+		switch {
+		case isList && a.Kind == model.KindList:
+			return v.list(a, value, path)
+		case !isList && coerceScalar(a.Kind, value) != nil:
+			return v.value(a, value, path)
+		}
+	}
+	v.refuse(t, value, path)
+	return value
 }
 
 func (v *validation) refuse(t *model.FieldType, value starlark.Value, path string) {
@@ -237,31 +276,16 @@ func (v *validation) nested(t *model.FieldType, value starlark.Value, path strin
 		}
 		before := len(v.problems)
 		fields := v.fields(t.Nested.Fields, given, path+".")
+		if len(v.problems) == before {
+			v.rules(t.Nested.Rules, fields, path+".")
+		}
 		for i := before; i < len(v.problems); i++ {
 			if v.problems[i].value == nil {
-				v.problems[i].value = value // a missing field is a problem of the whole
+				v.problems[i].value = value // a missing field and a broken rule are problems of the whole
 			}
 		}
 		return v.ev.newNested(t.Nested, fields)
 	}
 	v.refuse(t, value, path)
 	return value
-}
-
-func typeText(t *model.FieldType) string {
-	text := map[model.TypeKind]string{
-		model.KindString: "a str", model.KindInt: "an int", model.KindFloat: "a float", model.KindBool: "a bool",
-		model.KindAny: "any value", model.KindList: "a list", model.KindMap: "a dict with text keys",
-		model.KindSecret: "a secret handle (atlantide.secret(…))",
-	}[t.Kind]
-	switch {
-	case t.Kind == model.KindNested:
-		text = "a " + t.Nested.Name + " or a dict of its fields"
-	case t.Kind == model.KindMap && t.Elem != nil && t.Elem.Kind == model.KindString:
-		text = "a dict from str to str"
-	}
-	if t.Nullable {
-		text += " or None"
-	}
-	return text
 }

@@ -269,6 +269,7 @@ func TestLimits(t *testing.T) {
 		{"78", "r = 'a'*10000", Options{Fuel: 200}},
 		{"78", "r = 2**10000000", Options{Fuel: 200}},
 		{"calls", "def f(n):\n    return 0 if n == 0 else f(n - 1)\nf(50)", Options{MaxCallDepth: 20}},
+		{"keys that all collide", "d = {}\nfor i in range(100000):\n    d[lambda: i] = i", Options{}},
 		{"one value", "x = 'a' * 3000", Options{MaxValueBytes: 2000}},
 		{"all values", "l = []\nfor i in range(100):\n    l.append('a' * 1000 + str(i))", Options{MaxTotalBytes: 20_000}},
 		{"managers", "from atlantide.core import region\ndef f(n):\n    with region('r'):\n        return n if n == 0 else f(n - 1)\nf(900)", Options{MaxCallDepth: 500}},

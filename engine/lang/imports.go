@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,15 +11,35 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
-// module is an importable module: a table of names. Every dotted path below it has
-// the same table (lang.md §9).
+// module is an importable module: a table of names, made when it is first imported.
+// Every dotted path below it has the same table (lang.md §9).
 type module struct {
-	path  string
+	make  func() starlark.StringDict
 	names starlark.StringDict
 }
 
-// importable builds the modules of a run. Provider modules are tables of the schemas.
+func (m *module) table() starlark.StringDict {
+	if m.names == nil {
+		m.names = m.make()
+	}
+	return m.names
+}
+
+// importable lists the modules of a run. Provider modules are tables of the schemas.
 func (ev *evaluation) importable() map[string]*module {
+	modules := map[string]*module{
+		"atlantide.core":        {make: ev.coreNames},
+		"atlantide.core.errors": {make: func() starlark.StringDict { return errorNames(coreErrors, moreErrors) }},
+		"atlantide.policy":      {make: ev.policyNames},
+	}
+	for _, p := range ev.options.Schemas.Providers() {
+		ev.addProvider(modules, p)
+	}
+	return modules
+}
+
+// coreNames is what atlantide.core exports.
+func (ev *evaluation) coreNames() starlark.StringDict {
 	core := starlark.StringDict{
 		"Config":        newClass("Config", ev.newConfig),
 		"EnvSchema":     ev.schema,
@@ -34,23 +55,9 @@ func (ev *evaluation) importable() map[string]*module {
 		"Nested":     &class{name: "Nested"},
 	}
 	for _, part := range []starlark.StringDict{ev.stackNames(), handleNames(), errorNames(coreErrors)} {
-		for name, v := range part {
-			core[name] = v
-		}
+		maps.Copy(core, part)
 	}
-	errors := errorNames(coreErrors)
-	for name, v := range errorNames(moreErrors) {
-		errors[name] = v
-	}
-	modules := map[string]*module{}
-	add := func(path string, names starlark.StringDict) { modules[path] = &module{path, names} }
-	add("atlantide.core", core)
-	add("atlantide.core.errors", errors)
-	add("atlantide.policy", ev.policyNames())
-	for _, p := range ev.options.Schemas.Providers() {
-		add(p.Module, ev.providerNames(p))
-	}
-	return modules
+	return core
 }
 
 // Error classes are inert: nothing in the language raises or catches.
@@ -68,38 +75,14 @@ var (
 	}
 )
 
-func errorNames(kinds []model.Kind) starlark.StringDict {
+func errorNames(lists ...[]model.Kind) starlark.StringDict {
 	d := starlark.StringDict{}
-	for _, k := range kinds {
-		d[string(k)] = &class{name: string(k)}
-	}
-	return d
-}
-
-// providerNames is the classes of a provider's types and of the structured values
-// that their fields take.
-func (ev *evaluation) providerNames(p *model.ProviderSchema) starlark.StringDict {
-	d := starlark.StringDict{}
-	for _, typ := range p.Types {
-		d[typ.Class] = &resourceClass{ev: ev, typ: typ}
-		for i := range typ.Fields {
-			ev.addNested(d, &typ.Fields[i].Type)
+	for _, kinds := range lists {
+		for _, k := range kinds {
+			d[string(k)] = &class{name: string(k)}
 		}
 	}
 	return d
-}
-
-func (ev *evaluation) addNested(d starlark.StringDict, t *model.FieldType) {
-	if t.Elem != nil {
-		ev.addNested(d, t.Elem)
-	}
-	if t.Nested == nil || d.Has(t.Nested.Name) {
-		return
-	}
-	d[t.Nested.Name] = ev.nestedClass(t.Nested)
-	for i := range t.Nested.Fields {
-		ev.addNested(d, &t.Nested.Fields[i].Type)
-	}
 }
 
 // importName binds a name of a module that check has allowed.
@@ -108,7 +91,7 @@ func (ev *evaluation) importName(path, name string) (starlark.Value, error) {
 	if m == nil {
 		return nil, ev.noModule(path, name)
 	}
-	if v := m.names[name]; v != nil {
+	if v := m.table()[name]; v != nil {
 		return v, nil
 	}
 	switch {

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"reflect"
+
 	"go.starlark.net/starlark"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
@@ -10,10 +12,14 @@ import (
 // that would differ between runs.
 type object struct{ _ byte } // not empty: distinct objects need distinct addresses
 
-func (*object) String() string        { return "<object>" }
-func (*object) Freeze()               {}
-func (*object) Truth() starlark.Bool  { return true }
-func (*object) Hash() (uint32, error) { return 0x0b7ec7, nil }
+func (*object) String() string       { return "<object>" }
+func (*object) Freeze()              {}
+func (*object) Truth() starlark.Bool { return true }
+
+// Hash is by identity. No order depends on it: tables keep the order of insertion.
+func (o *object) Hash() (uint32, error) {
+	return uint32(reflect.ValueOf(o).Pointer() >> 4), nil
+}
 
 // class is a type of the surface. Calling it makes a value, unless it is inert: one
 // that is importable for its name alone.

@@ -38,12 +38,24 @@ func (c *resourceClass) PyType() string { return "type" }
 // PyRepr implements py.Renderer.
 func (c *resourceClass) PyRepr(*starlark.Thread) (string, error) { return c.String(), nil }
 
-// Attr exposes nothing; the model API is refused by name (lang.md §3.3).
+// Attr exposes the constants of the class; the model API is refused by name
+// (lang.md §3.3).
 func (c *resourceClass) Attr(name string) (starlark.Value, error) {
+	for i := range c.typ.Constants {
+		if c.typ.Constants[i].Name == name {
+			return c.ev.constant(&c.typ.Constants[i]), nil
+		}
+	}
 	return nil, modelAPI(name, c.typ.Class)
 }
 
-func (c *resourceClass) AttrNames() []string { return nil }
+func (c *resourceClass) AttrNames() []string {
+	names := make([]string, len(c.typ.Constants))
+	for i := range names {
+		names[i] = c.typ.Constants[i].Name
+	}
+	return names
+}
 
 // modelAPI refuses what no config may read of a resource, its class or a structured
 // value.
@@ -181,10 +193,28 @@ func (c *resourceClass) input(name string) *model.Field {
 func (c *resourceClass) validated(t *starlark.Thread, name string, given map[string]starlark.Value) (map[string]starlark.Value, error) {
 	v := &validation{ev: c.ev, thread: t}
 	fields := v.fields(c.typ.Fields, given, "")
-	if err := v.err(c.typ.Name + " '" + name + "'"); err != nil {
+	if len(v.problems) == 0 {
+		v.rules(c.typ.Rules, fields, "")
+	}
+	what := c.typ.Name + " '" + name + "'"
+	if err := v.err(what); err != nil {
 		return nil, err
 	}
-	return fields, nil
+	return fields, c.filled(t, what, given, fields)
+}
+
+// filled refuses to leave out a field that would have to be worked out from the source
+// tree: the hash would miss what the field stands for.
+func (c *resourceClass) filled(t *starlark.Thread, what string, given, fields map[string]starlark.Value) error {
+	for i := range c.typ.Fields {
+		f := &c.typ.Fields[i]
+		if f.Fill == nil || given[f.Name] != nil || isNone(fields[f.Fill.From]) {
+			continue
+		}
+		return languageErrorf("%s: %s is worked out from what %s names, and %s cannot be read: a config has no source tree in this release; give %s",
+			what, f.Name, f.Fill.From, py.Show(t, fields[f.Fill.From]), f.Name)
+	}
+	return nil
 }
 
 // properties is the canonical form of validated fields.
@@ -345,6 +375,9 @@ func (ev *evaluation) nestedClass(typ *model.NestedType) starlark.Value {
 		}
 		v := &validation{ev: ev, thread: t}
 		fields := v.fields(typ.Fields, given, "")
+		if len(v.problems) == 0 {
+			v.rules(typ.Rules, fields, "")
+		}
 		if err := v.err(typ.Name); err != nil {
 			return nil, err
 		}

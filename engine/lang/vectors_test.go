@@ -17,7 +17,7 @@ import (
 
 // Vectors that need more than the two local types: another provider, a component, or
 // the file that SourceFile reads.
-var beyond = regexp.MustCompile(`atlantide\.(providers\.(aws|random)|components)|SourceFile|LocalProvider`)
+var beyond = regexp.MustCompile(`atlantide\.(providers\.(aws|random)|components)|SourceFile`)
 
 type vector struct {
 	name, source string

@@ -22,7 +22,9 @@ type Request struct {
 	Owner string
 	// Attempt identifies one try to create. It is stored on the write-ahead row
 	// before the call and repeated when that row is created again, so that a
-	// provider can find what an interrupted try left behind.
+	// provider can find what an interrupted try left behind. The row keeps it, and
+	// every later call carries it: where Prior.Outputs name something that is gone,
+	// a try that died may have made it anew under the same attempt.
 	Attempt string
 	// Inputs are the fields of the type, defaults and nulls present. In a provider
 	// call every handle is resolved; in Validate markers may be left.

@@ -22,6 +22,7 @@ const (
 	KindMap    // text keys to Elem
 	KindNested // a structured value, Nested
 	KindSecret // a secret handle; a literal is refused
+	KindUnion  // what one of Alternatives takes
 )
 
 // FieldType is the declared type of a field.
@@ -31,6 +32,10 @@ type FieldType struct {
 	Elem     *FieldType  // KindList, KindMap
 	Nested   *NestedType // KindNested
 	OneOf    []string    // closed set of texts; empty = any
+	Checks   []Check     // of a scalar kind, in order
+	// Alternatives of KindUnion: a scalar kind, then a list of it. A value is judged by
+	// the one that has its shape.
+	Alternatives []FieldType
 }
 
 // Field is one declared field of a resource type.
@@ -43,6 +48,7 @@ type Field struct {
 	Sensitive    bool
 	PhysicalName bool // holds the name the object has in the cloud
 	Literal      bool // a handle is refused
+	Fill         *Fill
 	Doc          string
 }
 
@@ -50,6 +56,7 @@ type Field struct {
 type NestedType struct {
 	Name   string
 	Fields []Field
+	Rules  []Rule
 	Doc    string
 }
 
@@ -68,6 +75,9 @@ type ResourceType struct {
 	Kind     string // KindResource or KindData
 	Doc      string
 	Fields   []Field // in declaration order
+	Rules    []Rule
+	// Constants are attributes of the class ("S3Bucket.Action").
+	Constants []Constant
 	// Unsupported, when not empty, is why configs cannot use the type yet; its
 	// class still imports, so that the import line of an existing config works.
 	Unsupported string
@@ -89,6 +99,15 @@ type ProviderSchema struct {
 	Version string // semver, stamped on nodes and rows, pinned by artifacts
 	Module  string // "atlantide.providers.local"
 	Types   []*ResourceType
+
+	// Constants and Helpers are what the module exports beside the classes of its types
+	// and of the structured values in their fields.
+	Constants []Constant
+	Helpers   []Helper
+
+	// PlanOnly, when not empty, is why resources of this provider compile and plan but
+	// cannot be applied; a run that would have to is refused before it takes a lock.
+	PlanOnly string
 }
 
 // Schemas finds resource types. It is immutable after construction.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -10,6 +11,9 @@ import (
 // planned; it names the node and a way out. Ask before taking a lock: such a plan is
 // never approximated.
 func (p *Plan) Unsupported() error {
+	if err := p.needsOperations(); err != nil {
+		return err
+	}
 	if err := p.needsPolicies(); err != nil {
 		return err
 	}
@@ -39,6 +43,26 @@ func firstOf(fields []string) string {
 		return ""
 	}
 	return fields[0]
+}
+
+// needsOperations finds a change of a provider that has only a schema.
+func (p *Plan) needsOperations() error {
+	if p.schemas == nil {
+		return nil
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		resourceType := model.TypeOf(c.NodeID)
+		provider, _, _ := strings.Cut(resourceType, ".")
+		schema := p.schemas.Provider(provider)
+		if !c.Actionable() || schema == nil || schema.PlanOnly == "" {
+			continue
+		}
+		err := model.Errorf(model.ProviderError, model.ClassUser, "the %s of %s is planned, but cannot be applied: %s", c.Action, c.NodeID, schema.PlanOnly)
+		err.NodeID, err.ResourceType = c.NodeID, resourceType
+		return err
+	}
+	return nil
 }
 
 func (p *Plan) needsPolicies() error {
@@ -85,11 +109,11 @@ func (p *Plan) needsSecrets() error {
 // needsEarlyDestroy finds a destroy-first replace with a recorded dependent that goes in
 // the same run: the dependent would have to be destroyed before it (EX-42).
 func (p *Plan) needsEarlyDestroy() error {
-	replaced := map[string]bool{}
+	replaced := map[string]*Change{}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Action == Replace && !c.CreateBeforeDestroy {
-			replaced[c.NodeID] = true
+			replaced[c.NodeID] = c
 		}
 	}
 	if len(replaced) == 0 {
@@ -101,21 +125,27 @@ func (p *Plan) needsEarlyDestroy() error {
 			continue
 		}
 		for _, up := range c.recordedEdges() {
-			if !replaced[up] || up == c.NodeID {
+			if replaced[up] == nil || up == c.NodeID {
 				continue
 			}
 			return refused("%s is replaced, and %s, which was made from it, goes in the same run and would have to go first; %s",
-				up, c.NodeID, wayOut(c, up))
+				up, c.NodeID, wayOut(c, replaced[up]))
 		}
 	}
 	return nil
 }
 
-func wayOut(c *Change, up string) string {
-	if c.Desired == nil {
-		return "apply the removal of " + c.NodeID + " with " + up + " unchanged, then the change of " + up
+// wayOut says what to do about a dependent that goes with its upstream. An interrupted
+// replace stays one until it is finished, whatever the config says of the upstream.
+func wayOut(c, up *Change) string {
+	switch {
+	case up.PendingDestroy != nil:
+		return "that replace was interrupted and has to be finished first: apply with " + c.NodeID + " as it was, then change it"
+	case c.Desired == nil:
+		return "apply the removal of " + c.NodeID + " with " + up.NodeID + " unchanged, then the change of " + up.NodeID
+	default:
+		return "take " + c.NodeID + " out of the config and apply, change " + up.NodeID + " and apply, then put it back"
 	}
-	return "take " + c.NodeID + " out of the config and apply, change " + up + " and apply, then put it back"
 }
 
 // recordedEdges are what the recorded halves of the change depend on.

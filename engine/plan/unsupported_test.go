@@ -28,6 +28,9 @@ func TestUnsupported(t *testing.T) {
 			edit: func(c *config) { c.nodes[vpcID].Properties["cidr_block"] = "10.9.0.0/16" }},
 		{why: "EX-42 a replace with a dependent that is deleted", texts: []string{fileID, otherID, "apply the removal"},
 			edit: func(c *config) { c.nodes[fileID].Properties["path"] = "moved.txt"; delete(c.nodes, otherID) }},
+		{why: "EX-42 an interrupted replace is finished before a dependent is deleted", texts: []string{fileID, otherID, "finished first"},
+			rows: func(s *state.Snapshot) { interrupt(s, fileID, state.DestroyBeforeCreate, "old.txt") },
+			edit: func(c *config) { delete(c.nodes, otherID) }},
 		{why: "EX-42 ordering-only edges count", texts: []string{fileID, vpcID},
 			rows: func(s *state.Snapshot) { s.Rows[vpcID].DependsOn = []string{fileID} },
 			edit: func(c *config) {

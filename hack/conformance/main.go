@@ -78,12 +78,12 @@ func run(ctx context.Context, w io.Writer, dirs []string, listFailing bool) (boo
 	defer out.Flush()
 	if listFailing {
 		fmt.Fprintln(out, "# What is not supported yet, a case or a facet of one a line; CONTRIBUTING.md says how it is used.")
-		err := runAll(ctx, cases, func(c *testCase, results []result) { printFailing(out, c, results) })
+		err := runAll(ctx, cases, caseTimeout, func(c *testCase, results []result) { printFailing(out, c, results) })
 		return err == nil, err
 	}
 
 	passed, failed, pending := 0, 0, 0
-	err = runAll(ctx, cases, func(c *testCase, results []result) {
+	err = runAll(ctx, cases, caseTimeout, func(c *testCase, results []result) {
 		v := expected.judge(c.name, results)
 		passed += v.passed
 		failed += len(v.failed)

@@ -23,8 +23,8 @@ const caseTimeout = 60 * time.Second
 const answers = 3
 
 // runAll runs cases in worker processes, so that a panic, a stack overflow or a hang
-// is the failure of one case, and reports them in order.
-func runAll(ctx context.Context, cases []*testCase, report func(*testCase, []result)) error {
+// (no answer within timeout) is the failure of one case, and reports them in order.
+func runAll(ctx context.Context, cases []*testCase, timeout time.Duration, report func(*testCase, []result)) error {
 	results := make([]chan []result, len(cases))
 	for i := range results {
 		results[i] = make(chan []result, 1)
@@ -33,7 +33,7 @@ func runAll(ctx context.Context, cases []*testCase, report func(*testCase, []res
 	var workers sync.WaitGroup
 	for range min(runtime.NumCPU(), len(cases)) {
 		workers.Go(func() {
-			w := &worker{}
+			w := &worker{timeout: timeout}
 			defer w.stop()
 			for i := range next {
 				results[i] <- w.run(ctx, cases[i])
@@ -58,6 +58,9 @@ func runAll(ctx context.Context, cases []*testCase, report func(*testCase, []res
 
 // worker is a process that runs cases; it is started when one is needed.
 type worker struct {
+	timeout time.Duration
+
+	// Of the process; nil while there is none.
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *os.File
@@ -76,7 +79,7 @@ func (w *worker) run(ctx context.Context, c *testCase) []result {
 		}
 	}
 	process := w.cmd.Process
-	timer := time.AfterFunc(caseTimeout, func() { _ = process.Kill() })
+	timer := time.AfterFunc(w.timeout, func() { _ = process.Kill() })
 	defer timer.Stop()
 	defer context.AfterFunc(ctx, func() { _ = process.Kill() })()
 
@@ -95,7 +98,7 @@ func (w *worker) run(ctx context.Context, c *testCase) []result {
 	stderr := w.stderr
 	w.stop()
 	if hung {
-		return c.all(fmt.Sprintf("no answer within %s", caseTimeout))
+		return c.all(fmt.Sprintf("no answer within %s", w.timeout))
 	}
 	return c.all("the process died\n" + firstLines(stderr.String(), 30))
 }
@@ -122,7 +125,7 @@ func (w *worker) start() error {
 		_ = out.Close()
 		return err
 	}
-	*w = worker{cmd: cmd, in: in, out: out, lines: bufio.NewReader(out), stderr: stderr}
+	*w = worker{timeout: w.timeout, cmd: cmd, in: in, out: out, lines: bufio.NewReader(out), stderr: stderr}
 	return nil
 }
 
@@ -134,7 +137,7 @@ func (w *worker) stop() {
 	_ = w.in.Close()
 	_ = w.cmd.Wait() // how it ended is told by what it answered
 	_ = w.out.Close()
-	*w = worker{}
+	*w = worker{timeout: w.timeout}
 }
 
 // serve is the worker's side: a case's folder a line in, its results a line out.

@@ -15,7 +15,9 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 	"github.com/atlantide-org/atlantide-operator/engine/state/memory"
 	"github.com/atlantide-org/atlantide-operator/providers"
+	"github.com/atlantide-org/atlantide-operator/providers/aws"
 	"github.com/atlantide-org/atlantide-operator/providers/local"
+	"github.com/atlantide-org/atlantide-operator/providers/random"
 )
 
 // world is what one case runs in: an empty working directory that first receives the
@@ -46,7 +48,7 @@ func newWorld(c *testCase) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := providers.NewRegistry(files)
+	registry, err := providers.NewRegistry(files, random.New(rand.Reader, time.Now), aws.New())
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ func run(ctx context.Context, out *narrator, keep bool) (err error) {
 			return fmt.Errorf("step %d (%s): %w", i+1, s.title, err)
 		}
 	}
+	out.say("\n%d steps held what they claim, in %.0f s.", len(story), out.elapsed().Seconds())
 	if !keep {
 		return nil
 	}

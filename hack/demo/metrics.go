@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,8 +23,13 @@ func (d *demo) counters(ctx context.Context) (map[string]float64, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
+	return sumCounters(response.Body)
+}
+
+// sumCounters reads the operator's own counters out of the text format.
+func sumCounters(text io.Reader) (map[string]float64, error) {
 	sums := map[string]float64{}
-	lines := bufio.NewScanner(response.Body)
+	lines := bufio.NewScanner(text)
 	for lines.Scan() {
 		name, rest, _ := strings.Cut(lines.Text(), " ")
 		if i := strings.IndexByte(lines.Text(), '{'); i >= 0 {

@@ -22,8 +22,8 @@ func postgresBinDir() (string, error) {
 		return dir, nil
 	}
 	if found, err := exec.LookPath("postgres"); err == nil {
-		if real, err := filepath.EvalSymlinks(found); err == nil && hasServer(filepath.Dir(real)) {
-			return filepath.Dir(real), nil
+		if target, err := filepath.EvalSymlinks(found); err == nil && hasServer(filepath.Dir(target)) {
+			return filepath.Dir(target), nil
 		}
 	}
 	best, bestVersion := "", -1

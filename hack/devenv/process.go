@@ -115,7 +115,7 @@ func childrenOf(pid int) ([]int, error) {
 		text.Write(out)
 	}
 	var pids []int
-	for _, word := range strings.Fields(text.String()) {
+	for word := range strings.FieldsSeq(text.String()) {
 		child, err := strconv.Atoi(word)
 		if err != nil {
 			return nil, fmt.Errorf("list the children of process %d: %w", pid, err)

@@ -103,7 +103,7 @@ func TestKilledReplace(t *testing.T) {
 			withSecond("third/note.txt", "third/second.txt"), slices.Concat(replace, replacing("second", "old/second.txt", "new/second.txt"))},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			whole := killEverywhere(t, db, "", c.start, c.edit, c.finish, func(t *testing.T, at []step, faults []string) {
+			whole := killEverywhere(t, db, "", c.start, c.edit, c.finish, func(at []step, faults []string) {
 				if len(faults) > 0 {
 					t.Errorf("killed\n%sthe next run left:\n%s", narrated(at), strings.Join(faults, "\n"))
 				}
@@ -133,7 +133,7 @@ func TestKilledReplaceIsJudged(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var objections []string
-			killEverywhere(t, db, c.omit, start, edit, c.finish, func(t *testing.T, at []step, faults []string) {
+			killEverywhere(t, db, c.omit, start, edit, c.finish, func(at []step, faults []string) {
 				if len(faults) == 0 {
 					return
 				}
@@ -153,28 +153,22 @@ func TestKilledReplaceIsJudged(t *testing.T) {
 // another site, and so on until a process survives. After each, a new process runs the
 // last config to its end, and judge is told of the steps before the death and of what is
 // wrong. The steps of the survivor are returned.
-func killEverywhere(t *testing.T, db database, omit string, start, edit, finish config, judge func(t *testing.T, at []step, faults []string)) (whole []step) {
+func killEverywhere(t *testing.T, db database, omit string, start, edit, finish config, judge func(at []step, faults []string)) (whole []step) {
 	t.Helper()
 	var deaths [][]step
 	for survived := false; !survived; {
-		killAt := len(deaths) + 1
-		ok := t.Run(fmt.Sprintf("step %d", killAt), func(t *testing.T) {
-			s := newSite(t, db, omit)
-			s.settle(start)
-			if faults := s.faults(start); len(faults) > 0 {
-				t.Fatalf("before the edit:\n%s", strings.Join(faults, "\n"))
-			}
-			reached, killed := s.process(edit, killAt)
-			if killed {
-				deaths = append(deaths, reached)
-			} else {
-				whole, survived = reached, true
-			}
-			s.process(finish, 0)
-			judge(t, reached, s.faults(finish))
-		})
-		if !ok && len(deaths) < killAt && !survived {
-			t.FailNow() // neither dead nor alive: the next step would tell no more
+		s := newSite(t, db, omit)
+		s.settle(start)
+		if faults := s.faults(start); len(faults) > 0 {
+			t.Fatalf("before the edit:\n%s", strings.Join(faults, "\n"))
+		}
+		reached, killed := s.process(edit, len(deaths)+1)
+		s.process(finish, 0)
+		judge(reached, s.faults(finish))
+		if killed {
+			deaths = append(deaths, reached)
+		} else {
+			whole, survived = reached, true
 		}
 	}
 	if len(deaths) != len(whole) {

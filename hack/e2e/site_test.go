@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
@@ -122,7 +123,8 @@ func (s *site) process(c config, killAt int) (reached []step, killed bool) {
 	case errors.As(err, &exit) && died(exit) && len(reached) == killAt:
 		return reached, true
 	}
-	s.Fatalf("the process ended with %v at step %d, to be killed at step %d\n%s%s", err, len(reached), killAt, narrated(reached), stderr.Bytes())
+	s.Fatalf("the process ended with %v after %d steps; it was to kill itself at step %d (0 = at none)\n%s%s",
+		err, len(reached), killAt, narrated(reached), stderr.Bytes())
 	return nil, false
 }
 
@@ -153,11 +155,11 @@ func (s *site) faults(c config) []string {
 	s.Helper()
 	var faults []string
 	differ := func(what string, want, got any) {
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			faults = append(faults, what+" (-want +got):\n"+diff)
 		}
 	}
-	differ("files", c.declared(), s.files())
+	differ("files", c.files, s.files())
 	snapshot, err := s.store.Load(s.Context(), s.template.Partition)
 	if err != nil {
 		s.Fatal(err)
@@ -174,7 +176,7 @@ func (s *site) faults(c config) []string {
 		recorded[id] = row.Status
 	}
 	differ("rows", wanted, recorded)
-	differ("pending destroys", []string{}, append([]string{}, slices.Sorted(maps.Keys(snapshot.Pending))...))
+	differ("pending destroys", []string(nil), slices.Sorted(maps.Keys(snapshot.Pending)))
 	if next.HasPending() || !next.Outputs.Empty() {
 		faults = append(faults, fmt.Sprintf("the next plan is not empty: %+v", next.Changes))
 	}
@@ -208,17 +210,8 @@ func (s *site) plan(c config, snapshot *state.Snapshot) *plan.Plan {
 	return next
 }
 
-// declared are the files of a config by their place below the data root.
-func (c config) declared() map[string]string {
-	files := map[string]string{}
-	for path, text := range c.files {
-		files[path] = text
-	}
-	return files
-}
-
-// files is everything below the data root: path → text. A folder without children is
-// listed as "path/"; the owner's folder is named "".
+// files is everything below the data root, by its path below the owner's folder: path →
+// text. A folder without children is listed as "path/".
 func (s *site) files() map[string]string {
 	s.Helper()
 	root := filepath.Join(s.template.DataRoot, filepath.FromSlash(s.template.owner()))
@@ -234,7 +227,7 @@ func (s *site) files() map[string]string {
 		name = filepath.ToSlash(name)
 		if entry.IsDir() {
 			children, err := os.ReadDir(path)
-			if len(children) == 0 && strings.HasPrefix(path, root) {
+			if len(children) == 0 && !strings.HasPrefix(name, "..") {
 				found[name+"/"] = ""
 			}
 			return err

@@ -33,7 +33,7 @@ type locker struct {
 func (l *locker) Acquire(ctx context.Context) (lease.Handle, error) {
 	holder := l.options.Identity + "_" + l.options.NewRunID()
 	if inside, entered := l.enter(l.partition, holder); !entered {
-		return nil, l.lockError(model.ClassTransient, "is locked by '%s' of this process", inside)
+		return nil, l.lockError("is locked by '%s' of this process", inside)
 	}
 	h, err := l.acquire(ctx, holder)
 	if err != nil {
@@ -74,7 +74,7 @@ func (l *locker) acquire(ctx context.Context, holder string) (lease.Handle, erro
 		}
 		// A conflict, or no answer: what is there now decides.
 	}
-	return nil, l.lockError(model.ClassTransient, "is wanted by others at the same time; try again")
+	return nil, l.lockError("is wanted by others at the same time; try again")
 }
 
 // refuseHeld is a LockError unless the lease is free, or its record has not changed on
@@ -86,7 +86,7 @@ func (l *locker) refuseHeld(seen *v1.Lease) error {
 	if o.holder == "" || now.Sub(since) >= o.duration {
 		return nil
 	}
-	return l.lockError(model.ClassTransient, "is locked by '%s'; it is taken over when it was not renewed for %s, which is %s now",
+	return l.lockError("is locked by '%s'; it is taken over when it was not renewed for %s, which is %s now",
 		o.holder, o.duration, now.Sub(since).Round(time.Second))
 }
 
@@ -123,7 +123,7 @@ func (l *locker) clear(ctx context.Context, fence model.Fence) error {
 		if held, err = l.get(ctx); err != nil || held == nil || !isOf(held, fence) {
 			break
 		}
-		held.Spec.HolderIdentity = ptr.To("")
+		held.Spec.HolderIdentity = new("")
 		if _, err = l.write(ctx, held, held); !apierrors.IsConflict(err) {
 			break
 		}
@@ -160,7 +160,7 @@ func (l *Leases) Delete(ctx context.Context, stack types.NamespacedName, uid typ
 		l.forget(k.partition)
 		return nil
 	case apierrors.IsConflict(err):
-		return k.lockError(model.ClassTransient, "was just locked by somebody")
+		return k.lockError("was just locked by somebody")
 	default:
 		return k.unreachable("deleted", err)
 	}
@@ -196,8 +196,8 @@ func isOf(l *v1.Lease, fence model.Fence) bool {
 	return ptr.Deref(l.Spec.HolderIdentity, "") == fence.Holder && epochOf(l) == fence.Epoch
 }
 
-func (l *locker) lockError(class model.Class, format string, args ...any) error {
-	return &model.Error{Kind: model.LockError, Class: class, Message: "Stack " + l.stack.String() + " " + fmt.Sprintf(format, args...)}
+func (l *locker) lockError(format string, args ...any) error {
+	return &model.Error{Kind: model.LockError, Class: model.ClassTransient, Message: "Stack " + l.stack.String() + " " + fmt.Sprintf(format, args...)}
 }
 
 func (l *locker) unreachable(done string, err error) error {

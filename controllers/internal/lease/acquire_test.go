@@ -125,7 +125,7 @@ func TestRelease(t *testing.T) {
 func TestReleaseAfterTakeover(t *testing.T) {
 	w := newWorld(t)
 	old := w.acquire(w.operator("pod_1"))
-	w.edit(func(l *v1.Lease) { l.Spec.HolderIdentity = ptr.To("") }) // an operator by hand
+	w.edit(func(l *v1.Lease) { l.Spec.HolderIdentity = new("") }) // an operator by hand
 	h := w.acquire(w.operator("pod_2"))
 	w.Expect(old.Release(t.Context())).To(Succeed())
 	w.Expect(*w.live().Spec.HolderIdentity).To(Equal(h.Fence().Holder))
@@ -146,7 +146,7 @@ func TestTakeover(t *testing.T) {
 			w := newWorld(t)
 			dead := w.acquire(w.operator("dead"))
 			dead.Abandon()
-			w.edit(func(l *v1.Lease) { l.Spec.RenewTime = ptr.To(metav1.NewMicroTime(start.Add(remote))) })
+			w.edit(func(l *v1.Lease) { l.Spec.RenewTime = new(metav1.NewMicroTime(start.Add(remote))) })
 			operator := w.operator("successor")
 
 			w.refused(operator)
@@ -154,7 +154,7 @@ func TestTakeover(t *testing.T) {
 			w.Expect(w.refused(operator)).To(ContainSubstring("59s"))
 			// It lives after all: the wait starts again.
 			w.edit(func(l *v1.Lease) {
-				l.Spec.RenewTime = ptr.To(metav1.NewMicroTime(start.Add(remote + time.Second)))
+				l.Spec.RenewTime = new(metav1.NewMicroTime(start.Add(remote + time.Second)))
 			})
 			w.clock.Step(time.Second)
 			w.refused(operator)
@@ -348,4 +348,31 @@ func TestDelete(t *testing.T) {
 	w.clock.Step(DefaultTTL)
 	w.Expect(remove()).To(Succeed(), "the holder was silent for the whole ttl")
 	w.Expect(w.live()).To(BeNil())
+}
+
+// Any write to the record shows that somebody is there, whatever it left alone.
+func TestTakeoverSeesEveryChange(t *testing.T) {
+	w := newWorld(t)
+	w.acquire(w.operator("dead")).Abandon()
+	operator := w.operator("successor")
+	w.refused(operator)
+	w.clock.Step(DefaultTTL - time.Second)
+	w.edit(func(l *v1.Lease) { l.Labels["by"] = "hand" })
+	w.refused(operator)
+	w.clock.Step(time.Second)
+	w.refused(operator)
+	w.clock.Step(DefaultTTL - time.Second)
+	w.acquire(operator)
+}
+
+// LS-7 (6): a write whose answer was lost counts from when it was sent.
+func TestLostAnswerCountsFromTheSend(t *testing.T) {
+	w := newWorld(t)
+	f := &faults{LeasesGetter: w.client}
+	f.set(nil, once("create", func() error { w.clock.Step(DefaultGrace); return errNetwork }))
+	h := w.acquire(w.operator("pod", func(o *Options) { o.Client, o.Renew = f, DefaultTTL-DefaultGrace-1 }))
+	w.step(stopsAt - DefaultGrace - time.Nanosecond)
+	w.Expect(h.Check()).To(Succeed())
+	w.clock.Step(time.Nanosecond)
+	w.Expect(h.Check()).To(HaveOccurred())
 }

@@ -107,13 +107,11 @@ func (h *handle) start() {
 // beside it, because a request may hang.
 func (h *handle) renewUntilStopped(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	results := make(chan error, 1)
-	inFlight := false
+	results := make(chan error, 1) // never blocks: the next one starts after it is read
+	var onTheWay sync.WaitGroup
 	defer func() {
 		cancel()
-		if inFlight {
-			<-results
-		}
+		onTheWay.Wait()
 	}()
 	next := h.options.Clock.NewTimer(h.options.Jitter(h.options.Renew))
 	defer next.Stop()
@@ -123,10 +121,8 @@ func (h *handle) renewUntilStopped(ctx context.Context) {
 		case <-ctx.Done():
 		case <-expiry.C():
 		case <-next.C():
-			inFlight = true
-			go func() { results <- h.renew(ctx) }()
+			onTheWay.Go(func() { results <- h.renew(ctx) })
 		case err := <-results:
-			inFlight = false
 			wait := h.options.Jitter(h.options.Renew)
 			if err != nil {
 				wait = h.options.Jitter(h.options.Renew / 10) // until the deadline (LS-9)

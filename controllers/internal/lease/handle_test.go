@@ -7,7 +7,8 @@ import (
 	. "github.com/onsi/gomega"
 	v1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/hack/devenv"
@@ -56,13 +57,13 @@ func TestRenewFinds(t *testing.T) {
 		}},
 		{reason: "no Lease", edit: func(w *world) { w.remove() }, lost: "deleted"},
 		{reason: "another holder", edit: func(w *world) {
-			w.edit(func(l *v1.Lease) { l.Spec.HolderIdentity = ptr.To("intruder") })
+			w.edit(func(l *v1.Lease) { l.Spec.HolderIdentity = new("intruder") })
 		}, lost: "somebody else"},
 		{reason: "its name with another epoch", edit: func(w *world) {
 			w.edit(func(l *v1.Lease) { l.Annotations[epochAnnotation] = "77" })
 		}, lost: "somebody else"},
 		{reason: "a Lease that was released by hand", edit: func(w *world) {
-			w.edit(func(l *v1.Lease) { l.Spec.HolderIdentity = ptr.To("") })
+			w.edit(func(l *v1.Lease) { l.Spec.HolderIdentity = new("") })
 		}, lost: "somebody else"},
 		{reason: "a Lease made again with its name in it", edit: func(w *world) {
 			copied := w.live()
@@ -175,4 +176,24 @@ func TestAbandon(t *testing.T) {
 	w.clock.Step(DefaultTTL)
 	w.acquire(operator)
 	w.Expect(model.IsKind(w.write(h.Fence()), model.FencedWriteError)).To(BeTrue())
+}
+
+// T-169: what lapsed stays lapsed, even if nobody looked before the renewal landed.
+func TestLateRenewalDoesNotRevive(t *testing.T) {
+	clock := clocktesting.NewFakeClock(start)
+	l, err := New(Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHandle(l.locker(types.NamespacedName{Namespace: "n", Name: "s"}, "uid"), model.Fence{Epoch: 1, Holder: "a"}, nil, start)
+	clock.Step(stopsAt - time.Nanosecond)
+	h.extend(start)
+	if err := h.Check(); err != nil {
+		t.Fatal(err)
+	}
+	clock.Step(time.Nanosecond)
+	h.extend(start.Add(stopsAt - time.Nanosecond))
+	if err := h.Check(); !model.IsKind(err, model.LeaseLostError) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -93,7 +93,7 @@ func New(o Options) (*Leases, error) {
 		o.NewRunID = func() string { return uuid.NewString()[24:] }
 	}
 	if o.Jitter == nil {
-		o.Jitter = func(d time.Duration) time.Duration { return d - rand.N(d/10+1) }
+		o.Jitter = func(d time.Duration) time.Duration { return d - rand.N(d/10+1) } //nolint:gosec // spreads requests, hides nothing
 	}
 	return &Leases{options: o, partitions: map[string]*local{}}, nil
 }

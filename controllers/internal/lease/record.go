@@ -26,7 +26,8 @@ const (
 func Name(stack types.NamespacedName, uid types.UID) string {
 	readable := []byte(strings.ToLower(stack.Name))
 	for i, c := range readable {
-		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9') {
+		letter, digit := 'a' <= c && c <= 'z', '0' <= c && c <= '9'
+		if !letter && !digit {
 			readable[i] = '-'
 		}
 	}
@@ -85,9 +86,9 @@ func (l *locker) taken(seen *v1.Lease, holder string, epoch int64, now time.Time
 	next.Annotations[epochAnnotation] = strconv.FormatInt(epoch, 10)
 	at := metav1.NewMicroTime(now)
 	next.Spec.HolderIdentity = &holder
-	next.Spec.LeaseDurationSeconds = ptr.To(int32((l.options.TTL + time.Second - 1) / time.Second))
+	next.Spec.LeaseDurationSeconds = new(int32((l.options.TTL + time.Second - 1) / time.Second))
 	next.Spec.AcquireTime, next.Spec.RenewTime = &at, &at
-	next.Spec.LeaseTransitions = ptr.To(ptr.Deref(next.Spec.LeaseTransitions, 0) + 1)
+	next.Spec.LeaseTransitions = new(ptr.Deref(next.Spec.LeaseTransitions, 0) + 1)
 	return next
 }
 

@@ -8,8 +8,6 @@ package planstore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -107,8 +105,7 @@ func Check(current, running *state.PlanRecord, status state.PlanStatus) error {
 	case current.ChangesetDigest != running.ChangesetDigest || current.Hash != running.Hash:
 		return drift("the recorded plan is not the one that was decided on")
 	}
-	sum := sha256.Sum256(current.Body)
-	if len(current.Body) == 0 || digestPrefix+hex.EncodeToString(sum[:]) != current.Hash {
+	if len(current.Body) == 0 || state.PlanHash(current.Body) != current.Hash {
 		return drift("the body of the recorded plan does not have its hash")
 	}
 	return nil

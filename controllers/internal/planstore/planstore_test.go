@@ -1,8 +1,6 @@
 package planstore
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"testing"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -11,11 +9,10 @@ import (
 
 func stored() *state.PlanRecord {
 	body := []byte(`{"format":1}`)
-	sum := sha256.Sum256(body)
 	return &state.PlanRecord{
 		ID: "id", Status: state.PlanPlanned, ChangesetDigest: "sha256:aa", InputsDigest: "sha256:ii", BaseSerial: 7,
 		Head: state.Head{UID: "u", Generation: 3, Revision: "sha256:rr", ArtifactDigest: "sha256:ir"},
-		Body: body, Hash: digestPrefix + hex.EncodeToString(sum[:]),
+		Body: body, Hash: state.PlanHash(body),
 	}
 }
 
@@ -40,8 +37,7 @@ func TestCheck(t *testing.T) {
 		{"one byte of the body", func(c, _ *state.PlanRecord) { c.Body[2] ^= 1 }},
 		{"no body", func(c, _ *state.PlanRecord) { c.Body = nil }},
 		{"body and hash exchanged together", func(c, _ *state.PlanRecord) {
-			sum := sha256.Sum256([]byte("x"))
-			c.Body, c.Hash = []byte("x"), digestPrefix+hex.EncodeToString(sum[:])
+			c.Body, c.Hash = []byte("x"), state.PlanHash([]byte("x"))
 		}},
 	}
 	for _, c := range cases {

@@ -123,7 +123,9 @@ func functionName(fn *starlark.Function) string {
 	if fn.Name() == "lambda" {
 		return "<lambda>"
 	}
-	return fn.Name()
+	// A config's name holds no "%"; what follows one tells namesakes apart.
+	name, _, _ := strings.Cut(fn.Name(), "%")
+	return name
 }
 
 // checkArity binds the arguments as the VM will, for an error at the call.

@@ -49,9 +49,8 @@ func (m *Meter) chargeCompare(x, y value) error {
 	return nil
 }
 
-// equalValues is == for what was charged elsewhere.
-func equalValues(x, y value, depth int) (bool, error) { return equality{}.eq(x, y, depth) }
-
+// equality compares what is charged already; it charges the chains of colliding keys
+// and the parts of composites.
 type equality struct{ m *Meter }
 
 func (e equality) eq(x, y value, depth int) (bool, error) {
@@ -88,12 +87,18 @@ func (e equality) eq(x, y value, depth int) (bool, error) {
 			return false, nil
 		}
 		return e.dicts(x, y, depth)
-	case *starlark.Set:
-		y, ok := setOf(y)
+	case *starlark.Set, *FrozenSet:
+		xs, _ := setOf(x)
+		ys, ok := setOf(y)
+		if v, isView := y.(*View); isView {
+			return e.views(v, x, depth)
+		}
 		if !ok {
 			return false, nil
 		}
-		return sameSet(x, y)
+		return sameSet(e.m, xs, ys)
+	case *View:
+		return e.views(x, y, depth)
 	case *Range:
 		y, ok := y.(*Range)
 		return ok && x.same(y), nil
@@ -150,7 +155,7 @@ func (e equality) dicts(x, y *starlark.Dict, depth int) (bool, error) {
 		return false, nil
 	}
 	for k, v := range x.Entries() {
-		other, found, err := dictGet(y, k)
+		other, found, err := dictGet(e.m, y, k)
 		if err != nil || !found {
 			return false, err
 		}
@@ -243,7 +248,7 @@ func (e equality) order(op string, x, y value, depth int) (bool, error) {
 	case *starlark.Set, *FrozenSet:
 		if ys, ok := setOf(y); ok {
 			xs, _ := setOf(x)
-			return orderSets(op, xs, ys)
+			return orderSets(e.m, op, xs, ys)
 		}
 	}
 	return false, TypeErrorf("'%s' not supported between instances of '%s' and '%s'", op, TypeName(x), TypeName(y))
@@ -276,19 +281,19 @@ func (e equality) orderSequences(op string, x, y starlark.Indexable, depth int) 
 	return decide(op, x.Len()-y.Len()), nil
 }
 
-func orderSets(op string, x, y *starlark.Set) (bool, error) {
+func orderSets(m *Meter, op string, x, y *starlark.Set) (bool, error) {
 	switch op {
 	case "<":
 		if x.Len() == y.Len() {
 			return false, nil
 		}
-		return isSubset(x, y)
+		return isSubset(m, x, y)
 	case "<=":
-		return isSubset(x, y)
+		return isSubset(m, x, y)
 	case ">":
-		return orderSets("<", y, x)
+		return orderSets(m, "<", y, x)
 	default:
-		return isSubset(y, x)
+		return isSubset(m, y, x)
 	}
 }
 
@@ -354,7 +359,7 @@ func dictContains(m *Meter, d *starlark.Dict, x value) (bool, error) {
 	if err := m.Charge(m.deep(x)); err != nil {
 		return false, err
 	}
-	_, found, err := findKey(dictTable{d}, x)
+	_, found, err := findKey(m, dictTable{d}, x)
 	return found, err
 }
 
@@ -363,9 +368,9 @@ func setContains(m *Meter, s *starlark.Set, x value) (bool, error) {
 		return false, err
 	}
 	if inner, ok := x.(*starlark.Set); ok {
-		x = &FrozenSet{inner}
+		x = newFrozenSet(inner)
 	}
-	return setHas(s, x)
+	return setHas(m, s, x)
 }
 
 func sequenceContains(m *Meter, c starlark.Indexable, x value) (bool, error) {

@@ -102,7 +102,7 @@ func (c *coster) child(v value, depth int) bool {
 	case *starlark.Set:
 		return c.set(v, depth)
 	case *FrozenSet:
-		return c.set(v.set, depth)
+		return c.add(v.chains) && c.set(v.set, depth)
 	default:
 		return c.add(1)
 	}

@@ -200,7 +200,7 @@ func mergeTwo(m *Meter, x, y *starlark.Dict, depth int) (*starlark.Dict, error) 
 		return nil, err
 	}
 	for k, v := range y.Entries() {
-		before, found, err := dictGet(merged, k)
+		before, found, err := dictGet(m, merged, k)
 		if err != nil {
 			return nil, err
 		}

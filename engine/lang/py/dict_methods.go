@@ -58,7 +58,7 @@ func dictGetMethod(t *thread, recv value, args tuple, kwargs kwargsT) (value, er
 	if err := MeterOf(t).chargeKey(d.Len(), bound[0]); err != nil {
 		return nil, err
 	}
-	v, found, err := dictGet(d, bound[0])
+	v, found, err := dictGet(MeterOf(t), d, bound[0])
 	switch {
 	case err != nil:
 		return nil, err
@@ -80,7 +80,7 @@ func dictPop(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 	if err := MeterOf(t).chargeKey(d.Len(), bound[0]); err != nil {
 		return nil, err
 	}
-	v, found, err := dictDelete(d, bound[0])
+	v, found, err := dictDelete(MeterOf(t), d, bound[0])
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,7 +109,7 @@ func dictPopitem(t *thread, recv value, args tuple, kwargs kwargsT) (value, erro
 	for k := range d.Entries() {
 		key = k
 	}
-	v, _, err := dictDelete(d, key)
+	v, _, err := dictDelete(MeterOf(t), d, key)
 	return tuple{key, v}, err
 }
 
@@ -123,7 +123,7 @@ func dictSetdefault(t *thread, recv value, args tuple, kwargs kwargsT) (value, e
 	if err := m.chargeKey(d.Len(), bound[0]); err != nil {
 		return nil, err
 	}
-	v, found, err := dictGet(d, bound[0])
+	v, found, err := dictGet(m, d, bound[0])
 	if err != nil || found {
 		return v, err
 	}

@@ -47,7 +47,7 @@ func dictItem(t *thread, m *Meter, d *starlark.Dict, key value) (value, error) {
 	if err := m.chargeKey(d.Len(), key); err != nil {
 		return nil, err
 	}
-	v, found, err := dictGet(d, key)
+	v, found, err := dictGet(m, d, key)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ func Iterate(t *starlark.Thread, x starlark.Value) (starlark.Iterable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Iterator{kind: "iterator", t: t, step: next}, nil
+	return &Iterator{kind: "iterator", t: t, next: next}, nil
 }
 
 // stepFunc gives the next element, or nil at the end.
@@ -21,9 +21,21 @@ type stepFunc func() (value, error)
 // Iterator is a one-shot iterator: what map, filter, zip, enumerate and reversed
 // give, and the walk of a loop.
 type Iterator struct {
-	kind string
-	t    *thread
-	step stepFunc
+	kind  string
+	t     *thread
+	next  stepFunc
+	depth int // of the iterators under it
+	done  bool
+}
+
+// step gives the next element, or nil at the end and ever after.
+func (it *Iterator) step() (value, error) {
+	if it.done {
+		return nil, nil
+	}
+	v, err := it.next()
+	it.done = v == nil
+	return v, err
 }
 
 func (it *Iterator) String() string       { return "<" + it.kind + " object>" }
@@ -131,6 +143,9 @@ func (v *View) steps(t *thread) (stepFunc, error) {
 			i++
 			if v.kind == viewKeys {
 				return k, nil
+			}
+			if err := m.chargeChain(n, k); err != nil {
+				return nil, err
 			}
 			e, found, err := v.d.Get(k)
 			if err != nil || found {

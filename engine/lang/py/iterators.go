@@ -4,8 +4,19 @@ import (
 	"go.starlark.net/starlark"
 )
 
-func newIterator(t *thread, kind string, next stepFunc) value {
-	return &Iterator{kind: kind, t: t, step: next}
+// newIterator is a one-shot iterator over the given ones. A chain of iterators is
+// walked by recursion, so its length has the bound of calls.
+func newIterator(t *thread, kind string, over tuple, next stepFunc) (value, error) {
+	depth := 0
+	for _, x := range over {
+		if it, ok := x.(*Iterator); ok {
+			depth = max(depth, it.depth+1)
+		}
+	}
+	if limit := MeterOf(t).limits.MaxCallDepth; depth > limit {
+		return nil, fuelErrorf("iterators are nested deeper than %d; make a list of one", limit)
+	}
+	return &Iterator{kind: kind, t: t, next: next, depth: depth}, nil
 }
 
 func stepsOfAll(t *thread, iterables tuple) ([]stepFunc, error) {
@@ -33,7 +44,7 @@ func makeMap(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		return nil, err
 	}
 	f := args[0]
-	return newIterator(t, "map", func() (value, error) {
+	return newIterator(t, "map", args[1:], func() (value, error) {
 		elems := make(tuple, len(steps))
 		for i, next := range steps {
 			v, err := next()
@@ -43,7 +54,7 @@ func makeMap(t *thread, args tuple, kwargs kwargsT) (value, error) {
 			elems[i] = v
 		}
 		return Call(t, f, elems, nil)
-	}), nil
+	})
 }
 
 // makeFilter is filter(f or None, iterable).
@@ -57,7 +68,7 @@ func makeFilter(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		return nil, err
 	}
 	m := MeterOf(t)
-	return newIterator(t, "filter", func() (value, error) {
+	return newIterator(t, "filter", bound[1:], func() (value, error) {
 		for {
 			v, err := next()
 			if v == nil || err != nil {
@@ -75,7 +86,7 @@ func makeFilter(t *thread, args tuple, kwargs kwargsT) (value, error) {
 				return v, nil
 			}
 		}
-	}), nil
+	})
 }
 
 // makeZip is zip(*iterables, strict=False).
@@ -89,7 +100,7 @@ func makeZip(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newIterator(t, "zip", func() (value, error) {
+	return newIterator(t, "zip", args, func() (value, error) {
 		if len(steps) == 0 {
 			return nil, nil
 		}
@@ -109,7 +120,7 @@ func makeZip(t *thread, args tuple, kwargs kwargsT) (value, error) {
 			return nil, zipEnd(steps, i)
 		}
 		return elems, nil
-	}), nil
+	})
 }
 
 // zipEnd checks the end of a strict zip, of which iterable i ended first.
@@ -154,7 +165,7 @@ func makeEnumerate(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newIterator(t, "enumerate", func() (value, error) {
+	return newIterator(t, "enumerate", bound[:1], func() (value, error) {
 		v, err := next()
 		if v == nil || err != nil {
 			return nil, err
@@ -162,7 +173,7 @@ func makeEnumerate(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		pair := tuple{i, v}
 		i = i.Add(intOne)
 		return pair, nil
-	}), nil
+	})
 }
 
 // makeReversed is reversed(sequence).
@@ -173,21 +184,21 @@ func makeReversed(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	}
 	switch x := bound[0].(type) {
 	case *starlark.List:
-		return reversedOf(t, x), nil
+		return reversedOf(t, x)
 	case starlark.Tuple:
-		return reversedOf(t, x), nil
+		return reversedOf(t, x)
 	case *Range:
 		i := x.n
-		return newIterator(t, "reversed", func() (value, error) {
+		return newIterator(t, "reversed", nil, func() (value, error) {
 			if i == 0 {
 				return nil, nil
 			}
 			i--
 			return x.at(i), nil
-		}), nil
+		})
 	case starlark.String:
 		s := string(x)
-		return newIterator(t, "reversed", func() (value, error) {
+		return newIterator(t, "reversed", nil, func() (value, error) {
 			if s == "" {
 				return nil, nil
 			}
@@ -195,18 +206,21 @@ func makeReversed(t *thread, args tuple, kwargs kwargsT) (value, error) {
 			c := s[len(s)-size:]
 			s = s[:len(s)-size]
 			return starlark.String(c), nil
-		}), nil
+		})
 	case *starlark.Dict, *View:
 		elems, err := drain(t, x)
-		return reversedOf(t, tuple(elems)), err
+		if err != nil {
+			return nil, err
+		}
+		return reversedOf(t, tuple(elems))
 	default:
 		return nil, TypeErrorf("'%s' object is not reversible", TypeName(x))
 	}
 }
 
-func reversedOf(t *thread, x starlark.Indexable) value {
+func reversedOf(t *thread, x starlark.Indexable) (value, error) {
 	i := x.Len()
-	return newIterator(t, "reversed", func() (value, error) {
+	return newIterator(t, "reversed", nil, func() (value, error) {
 		i = min(i, x.Len())
 		if i == 0 {
 			return nil, nil

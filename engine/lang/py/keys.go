@@ -1,8 +1,6 @@
 package py
 
 import (
-	"math"
-
 	"go.starlark.net/starlark"
 )
 
@@ -40,8 +38,11 @@ func (t setTable) scan(yield func(value) bool) { t.s.Elements()(yield) }
 const maxSpellings = 4
 
 // findKey is the key of the table that equals k, or k itself and false.
-func findKey(t table, k value) (value, bool, error) {
+func findKey(m *Meter, t table, k value) (value, bool, error) {
 	if err := checkHashable(k); err != nil {
+		return nil, false, err
+	}
+	if err := m.chargeChain(t.size(), k); err != nil {
 		return nil, false, err
 	}
 	found, err := t.has(k)
@@ -59,12 +60,12 @@ func findKey(t table, k value) (value, bool, error) {
 			}
 		}
 	case starlark.Tuple:
-		return findTuple(t, k)
+		return findTuple(m, t, k)
 	}
 	return k, false, nil
 }
 
-func findTuple(t table, k tuple) (value, bool, error) {
+func findTuple(m *Meter, t table, k tuple) (value, bool, error) {
 	leaves := countSpellable(k)
 	if leaves == 0 {
 		return k, false, nil
@@ -82,7 +83,7 @@ func findTuple(t table, k tuple) (value, bool, error) {
 	var hit value
 	t.scan(func(other value) bool {
 		if o, ok := other.(tuple); ok && len(o) == len(k) {
-			if eq, err := equalValues(o, k, 0); err == nil && eq {
+			if eq, err := (equality{m}).eq(o, k, 0); err == nil && eq {
 				hit = o
 				return false
 			}
@@ -187,41 +188,24 @@ func hashOf(v value) (uint32, error) {
 }
 
 // chargeKey takes the cost of using k as a key of a table of n entries: the walk over
-// a tuple or frozenset, the hash of a long text, and, in a large table, the chain
-// that keys chosen to collide would build.
+// a tuple or frozenset, the hash of a long text, the search for a tuple that has many
+// spellings.
 func (m *Meter) chargeKey(n int, k value) error {
-	var cost int64
 	switch k := k.(type) {
 	case starlark.String:
 		if len(k) > 1024 {
-			cost = int64(len(k)) / 64
-		}
-		if len(k) < 12 && n > 1024 {
-			cost += int64(n) / 1024
-		}
-	case starlark.Int:
-		if i, ok := k.Int64(); n > 256 && (!ok || i >= 1<<20 || i <= -1<<20) {
-			cost = int64(n) / 16
-		}
-	case starlark.Float:
-		if n > 256 && (float64(k) != math.Trunc(float64(k)) || math.Abs(float64(k)) >= 1<<20) {
-			cost = int64(n) / 16
+			return m.Charge(int64(len(k)) / 64)
 		}
 	case starlark.Tuple:
-		cost = m.deep(k)
-		if n > 256 {
-			cost = satAdd(cost, int64(n)/64)
-		}
+		cost := m.deep(k)
 		if countWithin(k, 0) > maxSpellings {
 			cost = satAdd(cost, int64(n))
 		}
+		return m.Charge(cost)
 	case *FrozenSet:
-		cost = m.deep(k)
-		if n > 256 {
-			cost = satAdd(cost, int64(n)/64)
-		}
+		return m.Charge(m.deep(k))
 	}
-	return m.Charge(cost)
+	return nil
 }
 
 // countWithin is countSpellable with an end to its depth, for keys not yet charged.
@@ -244,11 +228,8 @@ func countWithin(k tuple, depth int) int {
 }
 
 // dictGet looks k up; the charge is the caller's.
-func dictGet(d *starlark.Dict, k value) (value, bool, error) {
-	if s, ok := k.(starlark.String); ok {
-		return d.Get(s)
-	}
-	k, found, err := findKey(dictTable{d}, k)
+func dictGet(m *Meter, d *starlark.Dict, k value) (value, bool, error) {
+	k, found, err := findKey(m, dictTable{d}, k)
 	if err != nil || !found {
 		return nil, false, err
 	}
@@ -263,12 +244,12 @@ func dictSet(m *Meter, d *starlark.Dict, k, v value) error {
 	if err := m.chargeKey(d.Len(), k); err != nil {
 		return err
 	}
-	k, found, err := findKey(dictTable{d}, k)
+	k, found, err := findKey(m, dictTable{d}, k)
 	if err != nil {
 		return err
 	}
 	if !found {
-		if err := m.Alloc(entryBytes); err != nil {
+		if err := m.addEntry(d.Len(), k); err != nil {
 			return err
 		}
 	}
@@ -278,8 +259,8 @@ func dictSet(m *Meter, d *starlark.Dict, k, v value) error {
 	return nil
 }
 
-func dictDelete(d *starlark.Dict, k value) (value, bool, error) {
-	k, found, err := findKey(dictTable{d}, k)
+func dictDelete(m *Meter, d *starlark.Dict, k value) (value, bool, error) {
+	k, found, err := findKey(m, dictTable{d}, k)
 	if err != nil || !found {
 		return nil, false, err
 	}
@@ -290,8 +271,8 @@ func dictDelete(d *starlark.Dict, k value) (value, bool, error) {
 	return v, found, nil
 }
 
-func setHas(s *starlark.Set, k value) (bool, error) {
-	_, found, err := findKey(setTable{s}, k)
+func setHas(m *Meter, s *starlark.Set, k value) (bool, error) {
+	_, found, err := findKey(m, setTable{s}, k)
 	return found, err
 }
 
@@ -301,7 +282,7 @@ func setAdd(m *Meter, s *starlark.Set, k value) error {
 	if err := m.chargeKey(s.Len(), k); err != nil {
 		return err
 	}
-	k, found, err := findKey(setTable{s}, k)
+	k, found, err := findKey(m, setTable{s}, k)
 	if err != nil {
 		return err
 	}
@@ -311,7 +292,7 @@ func setAdd(m *Meter, s *starlark.Set, k value) error {
 		}
 		return nil
 	}
-	if err := m.Alloc(entryBytes); err != nil {
+	if err := m.addEntry(s.Len(), k); err != nil {
 		return err
 	}
 	if err := s.Insert(k); err != nil {
@@ -320,8 +301,8 @@ func setAdd(m *Meter, s *starlark.Set, k value) error {
 	return nil
 }
 
-func setRemove(s *starlark.Set, k value) (bool, error) {
-	k, found, err := findKey(setTable{s}, k)
+func setRemove(m *Meter, s *starlark.Set, k value) (bool, error) {
+	k, found, err := findKey(m, setTable{s}, k)
 	if err != nil || !found {
 		return false, err
 	}
@@ -329,19 +310,19 @@ func setRemove(s *starlark.Set, k value) (bool, error) {
 }
 
 // sameSet reports whether two sets hold equal elements.
-func sameSet(x, y *starlark.Set) (bool, error) {
+func sameSet(m *Meter, x, y *starlark.Set) (bool, error) {
 	if x.Len() != y.Len() {
 		return false, nil
 	}
-	return isSubset(x, y)
+	return isSubset(m, x, y)
 }
 
-func isSubset(x, y *starlark.Set) (bool, error) {
+func isSubset(m *Meter, x, y *starlark.Set) (bool, error) {
 	if x.Len() > y.Len() {
 		return false, nil
 	}
 	for e := range x.Elements() {
-		found, err := setHas(y, e)
+		found, err := setHas(m, y, e)
 		if err != nil || !found {
 			return false, err
 		}

@@ -28,7 +28,8 @@ type Meter struct {
 	exhausted bool
 	failure   error
 	stops     []func() bool
-	text      textIndex // of the last long text that was indexed
+	text      textIndex      // of the last long text that was indexed
+	hashes    map[uint32]int // keys of large tables by hash
 }
 
 // Limits bound an evaluation. A zero field takes its default.

@@ -3,6 +3,7 @@ package py
 import (
 	"math"
 	"math/big"
+	"math/bits"
 
 	"go.starlark.net/starlark"
 )
@@ -63,21 +64,17 @@ func bitLen(i starlark.Int) int64 {
 		if small < 0 {
 			small = -small
 		}
-		n := int64(0)
-		for u := uint64(small); u > 0; u >>= 1 {
-			n++
-		}
-		return n
+		return int64(bits.Len64(uint64(small)))
 	}
 	return int64(i.BigInt().BitLen())
 }
 
 // chargeInt bounds the result of an operator and takes what computing it costs.
-func (m *Meter) chargeInt(bits int64) error {
-	if bits > maxIntBits {
+func (m *Meter) chargeInt(length int64) error {
+	if length > maxIntBits {
 		return fuelErrorf("an integer result would exceed %d bits; compute with smaller numbers", maxIntBits)
 	}
-	return m.Charge(bits / 64)
+	return m.Charge(length / 64)
 }
 
 // intBinary is x op y on ints; ok is false when op is not defined on them.
@@ -86,12 +83,8 @@ func intBinary(m *Meter, op string, x, y starlark.Int) (v value, ok bool, err er
 		v, err = intDivide(x, y)
 		return v, true, err
 	}
-	xs, xok := x.Int64()
-	ys, yok := y.Int64()
-	if xok && yok && int64(int32(xs)) == xs && int64(int32(ys)) == ys {
-		if v, ok := smallBinary(op, xs, ys); ok {
-			return v, true, nil
-		}
+	if v, ok := smallInts(op, x, y); ok {
+		return v, true, nil
 	}
 	switch op {
 	case "**":
@@ -102,17 +95,17 @@ func intBinary(m *Meter, op string, x, y starlark.Int) (v value, ok bool, err er
 		return v, true, err
 	}
 	l, r := bitLen(x), bitLen(y)
-	bits := max(l, r) + 1
+	length := max(l, r) + 1
 	switch op {
 	case "*":
-		bits = l + r
+		length = l + r
 	case "//", "%":
-		bits = max(l, r)
+		length = max(l, r)
 		if y.Sign() == 0 {
 			return nil, true, errIntZero(op)
 		}
 	}
-	if err := m.chargeInt(bits); err != nil {
+	if err := m.chargeInt(length); err != nil {
 		return nil, true, err
 	}
 	switch op {
@@ -137,8 +130,13 @@ func intBinary(m *Meter, op string, x, y starlark.Int) (v value, ok bool, err er
 	}
 }
 
-// smallBinary is the operators on two 32-bit ints, whose results cost nothing.
-func smallBinary(op string, x, y int64) (value, bool) {
+// smallInts is the operators on two 32-bit ints, whose results cost nothing.
+func smallInts(op string, xi, yi starlark.Int) (value, bool) {
+	x, xok := xi.Int64()
+	y, yok := yi.Int64()
+	if !xok || !yok || int64(int32(x)) != x || int64(int32(y)) != y {
+		return nil, false
+	}
 	switch op {
 	case "+":
 		return starlark.MakeInt64(x + y), true
@@ -214,16 +212,16 @@ func intPower(m *Meter, x, y starlark.Int) (value, error) {
 		}
 		return floatPower(m, xf, yf)
 	}
-	bits := int64(1)
+	length := int64(1)
 	abs := new(big.Int).Abs(x.BigInt())
 	if y.Sign() > 0 && abs.Cmp(big.NewInt(1)) > 0 {
 		n, ok := y.Int64()
 		if !ok || n > maxIntBits {
 			return nil, m.chargeInt(infinite)
 		}
-		bits = int64(float64(n)*log2(abs)) + 1
+		length = int64(float64(n)*log2(abs)) + 1
 	}
-	if err := m.chargeInt(bits); err != nil {
+	if err := m.chargeInt(length); err != nil {
 		return nil, err
 	}
 	if abs.Cmp(big.NewInt(1)) <= 0 {
@@ -365,6 +363,9 @@ func power(m *Meter, x, y float64) (float64, error) {
 		return math.Pow(x, y), nil
 	}
 	whole, fraction := math.Modf(math.Abs(y))
+	if err := m.Charge(int64(bits.Len64(uint64(whole)))); err != nil {
+		return 0, err
+	}
 	result := newPrecise(1)
 	for n, square := uint64(whole), newPrecise(x); n > 0; n >>= 1 {
 		if n&1 == 1 {

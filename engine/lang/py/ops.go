@@ -11,6 +11,9 @@ import (
 func Binary(t *starlark.Thread, op string, x, y starlark.Value) (starlark.Value, error) {
 	if xi, ok := x.(starlark.Int); ok {
 		if yi, ok := y.(starlark.Int); ok {
+			if v, ok := smallInts(op, xi, yi); ok {
+				return v, nil
+			}
 			if v, ok, err := intBinary(MeterOf(t), op, xi, yi); ok {
 				return v, err
 			}
@@ -242,7 +245,7 @@ func combine(t *thread, op string, x, y value) (v value, ok bool, err error) {
 		return nil, true, err
 	}
 	if _, frozen := x.(*FrozenSet); frozen {
-		return &FrozenSet{set}, true, nil
+		return newFrozenSet(set), true, nil
 	}
 	return set, true, nil
 }
@@ -281,6 +284,9 @@ func copyDict(m *Meter, d *starlark.Dict) (*starlark.Dict, error) {
 	}
 	c := starlark.NewDict(d.Len())
 	for k, v := range d.Entries() {
+		if err := m.chargeChain(c.Len(), k); err != nil {
+			return nil, err
+		}
 		if err := c.SetKey(k, v); err != nil {
 			return nil, LanguageErrorf("a key is nested too deeply to compare")
 		}

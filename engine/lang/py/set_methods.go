@@ -12,7 +12,7 @@ var readOnlySetMethods = map[string]methodFunc{
 	"intersection":         setCombine("intersection", "&", -1),
 	"isdisjoint":           setTest("isdisjoint", isDisjoint),
 	"issubset":             setTest("issubset", isSubset),
-	"issuperset":           setTest("issuperset", func(x, y *starlark.Set) (bool, error) { return isSubset(y, x) }),
+	"issuperset":           setTest("issuperset", func(m *Meter, x, y *starlark.Set) (bool, error) { return isSubset(m, y, x) }),
 	"symmetric_difference": setCombine("symmetric_difference", "^", 1),
 	"union":                setCombine("union", "|", -1),
 }
@@ -108,7 +108,7 @@ func setCombine(name, op string, most int) methodFunc {
 			return nil, err
 		}
 		if _, frozen := recv.(*FrozenSet); frozen {
-			return &FrozenSet{result}, nil
+			return newFrozenSet(result), nil
 		}
 		return result, nil
 	}
@@ -124,12 +124,7 @@ func setUpdate(name, op string, most int) methodFunc {
 		if err := s.Clear(); err != nil {
 			return nil, TypeErrorf("a set that cannot be changed was updated")
 		}
-		for e := range result.Elements() {
-			if err := s.Insert(e); err != nil {
-				return nil, err
-			}
-		}
-		return starlark.None, nil
+		return starlark.None, insertAll(MeterOf(t), s, result)
 	}
 }
 
@@ -152,7 +147,7 @@ func setUpdateUnion(t *thread, recv value, args tuple, kwargs kwargsT) (value, e
 	return starlark.None, nil
 }
 
-func setTest(name string, test func(x, y *starlark.Set) (bool, error)) methodFunc {
+func setTest(name string, test func(m *Meter, x, y *starlark.Set) (bool, error)) methodFunc {
 	return func(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 		bound, err := BindArgs(name, []string{"other", "/"}, args, kwargs)
 		if err != nil {
@@ -163,14 +158,14 @@ func setTest(name string, test func(x, y *starlark.Set) (bool, error)) methodFun
 		if err != nil {
 			return nil, err
 		}
-		ok, err := test(x, y)
+		ok, err := test(MeterOf(t), x, y)
 		return starlark.Bool(ok), err
 	}
 }
 
-func isDisjoint(x, y *starlark.Set) (bool, error) {
+func isDisjoint(m *Meter, x, y *starlark.Set) (bool, error) {
 	for e := range x.Elements() {
-		found, err := setHas(y, e)
+		found, err := setHas(m, y, e)
 		if err != nil || found {
 			return false, err
 		}
@@ -202,7 +197,7 @@ func setDiscard(name string, must bool) methodFunc {
 		if err != nil {
 			return nil, err
 		}
-		found, err := setRemove(recv.(*starlark.Set), bound[0])
+		found, err := setRemove(MeterOf(t), recv.(*starlark.Set), bound[0])
 		if err != nil {
 			return nil, err
 		}
@@ -226,6 +221,6 @@ func setPop(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = setRemove(s, elems[0])
+	_, err = setRemove(MeterOf(t), s, elems[0])
 	return elems[0], err
 }

@@ -28,8 +28,19 @@ func casefold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return cases.Fold().String(s)
+	if !strings.ContainsFunc(s, isCherokeeCapital) {
+		return cases.Fold().String(s)
+	}
+	// Cherokee folds to its capitals; the library folds them to small letters.
+	return mapRuns(s, func(c string, _ bool) (string, bool) {
+		if r, _ := decode(c); isCherokeeCapital(r) {
+			return c, false
+		}
+		return cases.Fold().String(c), false
+	})
 }
+
+func isCherokeeCapital(r rune) bool { return r >= 0x13A0 && r <= 0x13F5 }
 
 func titleRune(c string) string {
 	if isASCII(c) {

@@ -97,6 +97,13 @@ var ideographNumbers = &unicode.RangeTable{
 // Characters that are no name start, or no name part, because their compatibility
 // form is none (Unicode's XID properties).
 var (
-	notNameStart = &unicode.RangeTable{}
-	notNamePart  = &unicode.RangeTable{}
+	notNamePart = &unicode.RangeTable{R16: []unicode.Range16{
+		{0x037A, 0x037A, 1}, {0x2E2F, 0x2E2F, 1}, {0x309B, 0x309C, 1}, {0xFC5E, 0xFC63, 1},
+		{0xFDFA, 0xFDFB, 1}, {0xFE70, 0xFE7E, 2},
+	}}
+	notNameStart = &unicode.RangeTable{R16: []unicode.Range16{
+		{0x037A, 0x037A, 1}, {0x0E33, 0x0E33, 1}, {0x0EB3, 0x0EB3, 1}, {0x2E2F, 0x2E2F, 1},
+		{0x309B, 0x309C, 1}, {0xFC5E, 0xFC63, 1}, {0xFDFA, 0xFDFB, 1}, {0xFE70, 0xFE7E, 2},
+		{0xFF9E, 0xFF9F, 1},
+	}}
 )

@@ -129,11 +129,10 @@ func strSplit(name string, fromRight bool) methodFunc {
 			most = infinite
 		}
 		s := textOf(recv)
-		// A part takes its list slot and its string header; a text of separators has
-		// as many parts as bytes.
+		// A part takes its slot in the list and the header of its text.
 		var parts []string
 		if bound[0] == nil || bound[0] == starlark.None {
-			if err := MeterOf(t).Alloc(min(int64(len(s))/2+1, most) * 32); err != nil {
+			if err := MeterOf(t).Alloc(min(int64(countFields(s)), satAdd(most, 1)) * 32); err != nil {
 				return nil, err
 			}
 			parts = splitSpace(s, most, fromRight)
@@ -213,6 +212,21 @@ func splitSpace(s string, most int64, fromRight bool) []string {
 		parts = append(parts, s)
 	}
 	return parts
+}
+
+// countFields counts the parts between runs of whitespace.
+func countFields(s string) int {
+	n, inside := 0, false
+	for s != "" {
+		r, size := decode(s)
+		if space := isSpace(r); !space && !inside {
+			n, inside = n+1, true
+		} else if space {
+			inside = false
+		}
+		s = s[size:]
+	}
+	return n
 }
 
 func reverseTexts(parts []string) []string {

@@ -156,7 +156,10 @@ func makeFrozenSet(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		return nil, err
 	}
 	set, err := freshSet(t, x)
-	return &FrozenSet{set}, err
+	if err != nil {
+		return nil, err
+	}
+	return newFrozenSet(set), nil
 }
 
 func makeDict(t *thread, args tuple, kwargs kwargsT) (value, error) {

@@ -139,7 +139,12 @@ func (ellipsis) Hash() (uint32, error)                   { return 0x656c6c, nil 
 func (ellipsis) PyRepr(*starlark.Thread) (string, error) { return "Ellipsis", nil }
 
 // FrozenSet is an immutable set.
-type FrozenSet struct{ set *starlark.Set }
+type FrozenSet struct {
+	set    *starlark.Set
+	chains int64 // see chains
+}
+
+func newFrozenSet(s *starlark.Set) *FrozenSet { return &FrozenSet{s, chains(s)} }
 
 func (f *FrozenSet) String() string       { return "<frozenset object>" }
 func (f *FrozenSet) Type() string         { return "frozenset" }
@@ -162,19 +167,9 @@ func (f *FrozenSet) Hash() (uint32, error) {
 	return h, nil
 }
 
-// PyEqual implements Comparer.
-func (f *FrozenSet) PyEqual(other starlark.Value) (bool, bool) {
-	s, ok := setOf(other)
-	if !ok {
-		return false, true
-	}
-	eq, err := sameSet(f.set, s)
-	return eq && err == nil, true
-}
-
-// CompareSameType lets the hash table of a dict compare keys.
+// CompareSameType lets the hash table of a dict compare keys, which deep has paid for.
 func (f *FrozenSet) CompareSameType(op syntax.Token, y starlark.Value, _ int) (bool, error) {
-	eq, err := sameSet(f.set, y.(*FrozenSet).set)
+	eq, err := sameSet(nil, f.set, y.(*FrozenSet).set)
 	if err != nil {
 		return false, err
 	}

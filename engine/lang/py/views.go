@@ -44,37 +44,34 @@ func (v *View) pick(k, e value) value {
 	}
 }
 
-// PyEqual implements Comparer: keys compare like sets of keys, items like sets of
-// pairs, values by identity.
-func (v *View) PyEqual(other starlark.Value) (bool, bool) {
+// views compares a view: keys like a set of keys, items like a set of pairs, values by
+// identity.
+func (e equality) views(v *View, other value, depth int) (bool, error) {
 	o, ok := other.(*View)
-	switch {
-	case !ok && v.kind == viewKeys:
-		s, ok := setOf(other)
-		if !ok || s.Len() != v.d.Len() {
-			return false, true
+	if !ok {
+		s, isSet := setOf(other)
+		if !isSet || v.kind != viewKeys || s.Len() != v.d.Len() {
+			return false, nil
 		}
 		for k := range v.d.Entries() {
-			if found, err := setHas(s, k); err != nil || !found {
-				return false, true
+			if found, err := setHas(e.m, s, k); err != nil || !found {
+				return false, err
 			}
 		}
-		return true, true
-	case !ok || v.kind != o.kind || v.kind == viewValues || v.d.Len() != o.d.Len():
-		return v == other, true
+		return true, nil
 	}
-	for k, e := range v.d.Entries() {
-		oe, found, err := dictGet(o.d, k)
-		if err != nil || !found {
-			return false, true
-		}
-		if v.kind == viewItems {
-			if eq, err := equalValues(e, oe, 0); err != nil || !eq {
-				return false, true
-			}
+	if v.kind != o.kind || v.kind == viewValues || v.d.Len() != o.d.Len() {
+		return v == o, nil
+	}
+	if v.kind == viewItems {
+		return e.dicts(v.d, o.d, depth)
+	}
+	for k := range v.d.Entries() {
+		if _, found, err := dictGet(e.m, o.d, k); err != nil || !found {
+			return false, err
 		}
 	}
-	return true, true
+	return true, nil
 }
 
 func (v *View) contains(t *thread, x value) (bool, error) {
@@ -101,7 +98,7 @@ func (v *View) contains(t *thread, x value) (bool, error) {
 	if !ok || len(pair) != 2 {
 		return false, nil
 	}
-	e, found, err := dictGet(v.d, pair[0])
+	e, found, err := dictGet(m, v.d, pair[0])
 	if err != nil || !found {
 		return false, err
 	}
@@ -147,7 +144,7 @@ func setOperation(m *Meter, op string, x, y *starlark.Set) (*starlark.Set, error
 	result := starlark.NewSet(0)
 	put := func(from, other *starlark.Set, want bool) error {
 		for e := range from.Elements() {
-			found, err := setHas(other, e)
+			found, err := setHas(m, other, e)
 			if err != nil {
 				return err
 			}
@@ -175,7 +172,7 @@ func setOperation(m *Meter, op string, x, y *starlark.Set) (*starlark.Set, error
 			return result, err
 		}
 		for e := range y.Elements() {
-			if found, err := setHas(result, e); err != nil {
+			if found, err := setHas(m, result, e); err != nil {
 				return nil, err
 			} else if !found {
 				if err := setAdd(m, result, e); err != nil {
@@ -192,10 +189,18 @@ func copySet(m *Meter, s *starlark.Set) (*starlark.Set, error) {
 		return nil, err
 	}
 	c := starlark.NewSet(s.Len())
-	for e := range s.Elements() {
-		if err := c.Insert(e); err != nil {
-			return nil, LanguageErrorf("an element is nested too deeply to compare")
+	return c, insertAll(m, c, s)
+}
+
+// insertAll puts the elements of a set, which are distinct, into an empty one.
+func insertAll(m *Meter, into, from *starlark.Set) error {
+	for e := range from.Elements() {
+		if err := m.chargeChain(into.Len(), e); err != nil {
+			return err
+		}
+		if err := into.Insert(e); err != nil {
+			return LanguageErrorf("an element is nested too deeply to compare")
 		}
 	}
-	return c, nil
+	return nil
 }

@@ -160,15 +160,3 @@ func checkStorable(what string, v model.Value) error {
 }
 
 func storable(s string) bool { return !strings.ContainsRune(s, 0) && utf8.ValidString(s) }
-
-// document encodes a value for a jsonb parameter.
-func document(what string, v model.Value) (string, error) {
-	if err := checkStorable(what, v); err != nil {
-		return "", err
-	}
-	data, err := model.EncodeJSON(v)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", what, err)
-	}
-	return string(data), nil
-}

@@ -94,11 +94,7 @@ func TestStaleWriterBlockedOnTheRow(t *testing.T) {
 	go func() {
 		result <- s.Commit(context.Background(), partition, stale, state.Batch{PutRows: []*state.Row{{ID: "s:t:a"}}})
 	}()
-	g.Eventually(func(g Gomega) {
-		var waiting int
-		g.Expect(s.pool.QueryRow(t.Context(), "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&waiting)).To(Succeed())
-		g.Expect(waiting).To(Equal(1))
-	}, 30*time.Second, 10*time.Millisecond).Should(Succeed(), "the stale writer waits for the row")
+	awaitBlocked(g, s)
 	g.Expect(tx.Commit(t.Context())).To(Succeed())
 
 	err = <-result
@@ -108,6 +104,15 @@ func TestStaleWriterBlockedOnTheRow(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(snapshot.Rows).To(BeEmpty())
 	g.Expect(snapshot.Serial).To(BeZero())
+}
+
+// awaitBlocked returns when one statement of the store's database waits for a lock.
+func awaitBlocked(g *WithT, s *Store) {
+	g.Eventually(func(g Gomega) {
+		var waiting int
+		g.Expect(s.pool.QueryRow(context.Background(), "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&waiting)).To(Succeed())
+		g.Expect(waiting).To(Equal(1))
+	}, 30*time.Second, 10*time.Millisecond).Should(Succeed())
 }
 
 // A claim waits for a writer that is inside its statement, and both happen.
@@ -127,7 +132,8 @@ func TestClaimWaitsForAnOpenWrite(t *testing.T) {
 		_, err := s.Mint(context.Background(), partition)
 		minted <- err
 	}()
-	g.Consistently(minted, 200*time.Millisecond).ShouldNot(Receive())
+	awaitBlocked(g, s)
+	g.Expect(minted).NotTo(Receive())
 	g.Expect(tx.Commit(t.Context())).To(Succeed())
 	g.Expect(<-minted).To(Succeed())
 }

@@ -22,16 +22,14 @@ func failure(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *model.Error
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*model.Error](err); known {
 		return err
 	}
 	if isUnavailable(err) {
 		return &model.Error{Kind: model.StateError, Class: model.ClassTransient, Cause: state.ErrUnavailable,
 			Message: what + ": the state store is unavailable (" + outage(err) + "); it is asked again"}
 	}
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return &model.Error{Kind: model.StateError, Class: model.ClassUnknown,
 			Message: what + ": the state store refused: " + pg.Message + " (SQLSTATE " + pg.Code + ")"}
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	. "github.com/onsi/gomega"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -264,6 +266,28 @@ func TestConcurrentProposals(t *testing.T) {
 	if _, err := f.pool.Exec(t.Context(), "insert into plans select gen_random_uuid(), partition_id, generation + 1, head_uid, head_generation, source_kind, source_ref, revision, artifact_digest, inputs_digest, policy_digest, base_serial, changeset_digest, plan_hash, body, plan_text, summary, created_by, status, reason from plans"); err == nil {
 		t.Error("a second current plan was inserted")
 	}
+}
+
+// the look at the record and the write are one step; a proposal that waits for
+// another one sees it.
+func TestProposalWaitsForAnother(t *testing.T) {
+	g := NewWithT(t)
+	f := newPlanFixture(t)
+	tx, err := f.pool.Begin(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	first, err := propose(t.Context(), tx, uuid.MustParse(f.partition), proposal(0, 1, "d1"))
+	g.Expect(err).NotTo(HaveOccurred())
+
+	result := make(chan error, 1)
+	go func() {
+		_, err := f.plans.Propose(context.Background(), f.partition, proposal(0, 1, "d2"))
+		result <- err
+	}()
+	awaitBlocked(g, f.Store)
+	g.Expect(tx.Commit(t.Context())).To(Succeed())
+	g.Expect(errors.Is(<-result, state.ErrStalePlan)).To(BeTrue())
+	g.Expect(f.current().ID).To(Equal(first.ID))
 }
 
 // AP-32, O-5: what this release does not know is refused.

@@ -7,6 +7,7 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -91,7 +92,7 @@ func configureSession(c *pgx.ConnConfig, schema string) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 10 * time.Second
 	}
-	for name, value := range map[string]string{
+	maps.Copy(c.RuntimeParams, map[string]string{
 		"search_path":                         pgx.Identifier{schema}.Sanitize(),
 		"application_name":                    "atlantide",
 		"timezone":                            "UTC",
@@ -101,9 +102,7 @@ func configureSession(c *pgx.ConnConfig, schema string) {
 		"tcp_keepalives_interval":             "5",
 		"tcp_keepalives_count":                "3",
 		"tcp_user_timeout":                    "20s",
-	} {
-		c.RuntimeParams[name] = value
-	}
+	})
 }
 
 // Close ends all connections and waits for the operations that use them.

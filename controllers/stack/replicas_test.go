@@ -1,0 +1,203 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
+	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+	"github.com/atlantide-org/atlantide-operator/engine/state/postgres"
+	"github.com/atlantide-org/atlantide-operator/providers"
+)
+
+// Two operators without a leader: every Stack is worked on, none twice (O-14).
+func TestTwoReplicas(t *testing.T) {
+	l := newLand(t)
+	a, b := l.operate(), l.operate()
+	const stacks = 6
+	var all []*v1alpha1.Stack
+	for i := range stacks {
+		name := fmt.Sprintf("s%d", i)
+		config := "from atlantide.core import Stack\nfrom atlantide.providers.local import File\n\nwith Stack(\"" + name + "\", region=\"eu-north-1\"):\n    File(\"f\", path=\"f.txt\", content=\"x\")\n"
+		all = append(all, l.create(l.stackOf(name, config, destroyed)))
+	}
+	for _, s := range all {
+		s = l.applied(s)
+		if files := l.files(s); len(files) != 1 {
+			t.Errorf("%s: files %q", s.Name, files)
+		}
+	}
+	if calls := a.spent().ProviderCalls + b.spent().ProviderCalls; calls != stacks {
+		t.Errorf("%d provider calls for %d files", calls, stacks)
+	}
+	for _, s := range all {
+		l.remove(s)
+	}
+	for _, s := range all {
+		l.gone(s)
+	}
+	l.noLease()
+}
+
+// slowProvider holds creates until it is let go on.
+type slowProvider struct {
+	providers.Provider
+	entered chan string
+	leave   chan struct{}
+}
+
+func (p slowProvider) Create(ctx context.Context, r *model.Request) (model.Outputs, error) {
+	p.entered <- r.Node.ID
+	select {
+	case <-p.leave:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return p.Provider.Create(ctx, r)
+}
+
+// A stopping operator hands over: what is in flight is finished and recorded, nothing
+// more is started, the lock is given back, and the next one goes on.
+func TestHandover(t *testing.T) {
+	l := newLand(t)
+	slow := slowProvider{entered: make(chan string, 4), leave: make(chan struct{})}
+	o := l.operate(withProvider(func(p providers.Provider) providers.Provider { slow.Provider = p; return slow }))
+	s := l.create(l.stackOf("greeting", variantA()))
+	if node := <-slow.entered; node != "demo:local.File:greeting" {
+		t.Fatalf("%s is created first", node)
+	}
+	// While it runs, status shows the lock.
+	l.eventually(func(g gomega.Gomega) {
+		lock := l.read(s).Status.Lock
+		g.Expect(lock).NotTo(gomega.BeNil())
+		g.Expect(lock.Operation).To(gomega.Equal(operationApply))
+		g.Expect(lock.Epoch).To(gomega.BeNumerically(">", 0))
+	})
+	stopped := make(chan struct{})
+	go func() { o.stop(); close(stopped) }()
+	select {
+	case <-stopped:
+		t.Fatal("it stopped with a call in flight")
+	case node := <-slow.entered:
+		t.Fatalf("%s was started", node)
+	case slow.leave <- struct{}{}:
+	}
+	<-stopped
+	if files := l.files(s); files["out/greeting.txt"] != "hello atlantide" || len(files) != 1 {
+		t.Errorf("files %q", files)
+	}
+	if now := l.read(s); now.Status.Lock != nil {
+		t.Errorf("lock %+v", now.Status.Lock)
+	}
+	var leases coordinationv1.LeaseList
+	l.Expect(l.client.List(l.Context(), &leases, client.InNamespace(l.leases))).To(gomega.Succeed())
+	if len(leases.Items) != 1 || leases.Items[0].Spec.HolderIdentity != nil && *leases.Items[0].Spec.HolderIdentity != "" {
+		t.Errorf("leases %+v", leases.Items)
+	}
+	next := l.operate()
+	l.applied(s)
+	if calls := next.spent().ProviderCalls; calls != 1 || len(l.files(s)) != 2 {
+		t.Errorf("%d provider calls, files %q", calls, l.files(s))
+	}
+}
+
+// A run whose operator died leaves its plan as being applied; the next one takes over.
+func TestTakeOverFromTheDead(t *testing.T) {
+	l := newLand(t)
+	o := l.operate()
+	s := l.steady(o, l.create(l.stackOf("greeting", variantA())))
+	o.stop()
+	store, err := postgres.Open(l.Context(), l.dsn, postgres.Options{Installation: l.install})
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	defer store.Close()
+	plans, partition := store.Plans(), string(s.UID)
+	current, err := plans.Current(l.Context(), partition)
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	dying := &state.PlanRecord{Generation: current.Generation, Head: current.Head, Status: state.PlanPlanned, ChangesetDigest: digestA, Body: []byte("{}")}
+	dying, err = plans.Propose(l.Context(), partition, dying)
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	epoch, err := store.Mint(l.Context(), partition)
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	fence := model.Fence{Epoch: epoch, Holder: "the dead"}
+	l.Expect(store.Claim(l.Context(), partition, fence, "its lease", 1)).To(gomega.Succeed())
+	moved, err := plans.Advance(l.Context(), partition, dying.ID, []state.PlanStatus{state.PlanPlanned}, state.PlanApplying, "", &fence)
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	l.Expect(moved).To(gomega.BeTrue())
+
+	l.operate()
+	s = l.applied(l.edit(s, setConfig(greeting("out/greeting.txt", "hello world"))))
+	if got := l.files(s)["out/greeting.txt"]; got != "hello world" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
+// What changes between plan and run is seen by the live reads; the old plan never runs.
+func TestHeadThatMovesBeforeTheRun(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		move   func(*land, *v1alpha1.Stack)
+		then   func(*land, *v1alpha1.Stack)
+	}{
+		{"an edit", func(l *land, s *v1alpha1.Stack) {
+			l.edit(s, setConfig(greeting("out/greeting.txt", "the newer")))
+		}, func(l *land, s *v1alpha1.Stack) {
+			l.eventually(func(g gomega.Gomega) { g.Expect(l.files(s)["out/greeting.txt"]).To(gomega.Equal("the newer")) })
+			l.applied(s)
+		}},
+		{"suspend", func(l *land, s *v1alpha1.Stack) {
+			l.edit(s, func(s *v1alpha1.Stack) { s.Spec.Suspend = true })
+		}, func(l *land, s *v1alpha1.Stack) {
+			l.eventually(func(g gomega.Gomega) { g.Expect(l.events(s, v1alpha1.EventSuspended)).NotTo(gomega.BeEmpty()) })
+		}},
+		{"deletion", (*land).remove, (*land).gone},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			l := newLand(t)
+			older := &atomic.Int64{}
+			s := l.stackOf("greeting", greeting("out/greeting.txt", "the older"), destroyed)
+			once := sync.OnceFunc(func() { c.move(l, s) })
+			l.operate(func(set *settings) {
+				set.provider = func(p providers.Provider) providers.Provider { return noting{p, older} }
+				set.engine = func(e Engine) Engine { return interrupted{e, once} }
+			})
+			l.create(s)
+			c.then(l, s)
+			if n := older.Load(); n != 0 {
+				t.Errorf("the old plan made %d files", n)
+			}
+		})
+	}
+}
+
+// interrupted does something between the decision to run a plan and its run.
+type interrupted struct {
+	Engine
+	before func()
+}
+
+func (i interrupted) Apply(ctx context.Context, r engine.ApplyRequest) (*engine.Result, error) {
+	i.before()
+	return i.Engine.Apply(ctx, r)
+}
+
+// noting counts the files of the older config.
+type noting struct {
+	providers.Provider
+	older *atomic.Int64
+}
+
+func (n noting) Create(ctx context.Context, r *model.Request) (model.Outputs, error) {
+	if r.Inputs["content"] == "the older" {
+		n.older.Add(1)
+	}
+	return n.Provider.Create(ctx, r)
+}
