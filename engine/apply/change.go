@@ -225,6 +225,7 @@ func (x *execution) prepare(c *plan.Change) (inputs map[string]any, row *state.R
 	if err != nil {
 		return nil, nil, model.Errorf(model.KindOf(err), model.ClassOf(err), "%s: %w", n.ID, err)
 	}
+	x.note(func() { x.own(n.ID, n.Type, inputs) })
 	row = &state.Row{
 		ID:                  n.ID,
 		Type:                n.Type,

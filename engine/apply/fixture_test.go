@@ -37,11 +37,20 @@ var testSchema = &model.ProviderSchema{Name: "test", Version: "1.0.0", Module: "
 		{Name: "sum", Type: text, Mutability: model.Computed},
 		{Name: "password", Type: text, Mutability: model.Computed, Sensitive: true},
 	}},
+	{Name: "test.Named", Provider: "test", Class: "Named", Kind: model.KindResource, Address: byKey, Fields: []model.Field{
+		{Name: "key", Type: text, Mutability: model.Immutable, Required: true},
+		{Name: "value", Type: text, Mutability: model.Mutable, Default: ""},
+	}},
 	{Name: "test.Lookup", Provider: "test", Class: "Lookup", Kind: model.KindData, Fields: []model.Field{
 		{Name: "query", Type: text, Mutability: model.Immutable, Required: true},
 		{Name: "answer", Type: text, Mutability: model.Computed},
 	}},
 }}
+
+func byKey(inputs map[string]any) (string, bool) {
+	key, known := inputs["key"].(string)
+	return key, known
+}
 
 func schemas(t rapid.TB) *model.Schemas {
 	t.Helper()

@@ -107,6 +107,9 @@ func (x *execution) destroy(ctx context.Context, row *state.Row, proved bool) er
 		return e
 	}
 	request := x.request(row, x.before.Lenient(row.Properties), row)
+	if err := x.shared(row, request.Inputs); err != nil {
+		return err
+	}
 	_, err := x.mutate(ctx, "delete", row, proved, func(ctx context.Context, p Provider) (model.Outputs, error) {
 		return nil, p.Delete(ctx, request)
 	})
@@ -148,4 +151,39 @@ func recordedGraph(s *state.Snapshot) (*graph.Graph, error) {
 		return graph.Build(edges)
 	}
 	return g, err
+}
+
+// keepers notes which node keeps which object through the run. Nodes that are made or
+// changed are noted when their inputs are known.
+func (x *execution) keepers() {
+	for i := range x.plan.Changes {
+		c := &x.plan.Changes[i]
+		if row := x.plan.Snapshot.Rows[c.NodeID]; row != nil && c.Action == plan.Noop {
+			x.own(row.ID, row.Type, x.before.Lenient(row.Properties))
+		}
+	}
+}
+
+func (x *execution) own(id, resourceType string, inputs map[string]any) {
+	if schema := x.Schemas.Type(resourceType); schema != nil {
+		if address, known := schema.ObjectAddress(inputs); known {
+			x.owners[address] = id
+		}
+	}
+}
+
+// shared refuses to destroy a half whose object another node owns by now. Planning
+// refuses it where the address is written out; here it is found behind a reference.
+func (x *execution) shared(row *state.Row, inputs map[string]any) error {
+	address, known := x.Schemas.Type(row.Type).ObjectAddress(inputs)
+	if !known {
+		return nil
+	}
+	other := ""
+	x.note(func() { other = x.owners[address] })
+	if other == "" || other == row.ID {
+		return nil
+	}
+	return failed(model.Errorf(model.ProviderError, model.ClassUser,
+		"%s was not deleted: it is the same object as %s, which would go with it; give one of them another address", row.ID, other), "delete", row)
 }

@@ -83,7 +83,8 @@ type execution struct {
 	mu       sync.Mutex // guards all below
 	live     map[string]map[string]any
 	report   *Report
-	settled  map[string]bool // pending destroys of an earlier run that are done, by change id
+	settled  map[string]bool   // pending destroys of an earlier run that are done, by change id
+	owners   map[string]string // type and address of an object → the node that keeps or made it
 	failures []*model.Error
 	lost     error
 }
@@ -93,7 +94,7 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) *execution {
 		Run: r, plan: p, report: NewReport(),
 		changes: make(map[string]*plan.Change, len(p.Changes)),
 		live:    make(map[string]map[string]any, len(p.Snapshot.Rows)),
-		settled: map[string]bool{}, ended: make(chan struct{}),
+		settled: map[string]bool{}, owners: map[string]string{}, ended: make(chan struct{}),
 	}
 	for i := range p.Changes {
 		x.changes[p.Changes[i].NodeID] = &p.Changes[i]
@@ -103,6 +104,7 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) *execution {
 		recorded[id], x.live[id] = row.Outputs, row.Outputs
 	}
 	x.before = resolve.Values{Output: resolve.Outputs(recorded), StackOutput: x.committed}
+	x.keepers()
 	detached := context.WithoutCancel(ctx)
 	x.stopped, x.stop = context.WithCancelCause(ctx)
 	x.calls, x.cutCalls = context.WithCancelCause(detached)

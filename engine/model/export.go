@@ -3,7 +3,7 @@ package model
 // Constant is a named value of a provider's module or of a resource type's class.
 type Constant struct {
 	Name  string
-	Value Value
+	Value Value // a scalar: every config shares it
 	// Nested, when set, makes of Value, a map of fields, a structured value of this type.
 	Nested *NestedType
 	// Members, when there are any, make of the constant a class with these attributes

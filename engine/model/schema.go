@@ -76,6 +76,10 @@ type ResourceType struct {
 	Doc      string
 	Fields   []Field // in declaration order
 	Rules    []Rule
+	// Address says what alone names the object in the world, so that two nodes with one
+	// address would be one object; nil where the provider hands out an identity. Values
+	// of inputs that are not known yet may be markers.
+	Address func(inputs map[string]any) (address string, known bool)
 	// Constants are attributes of the class ("S3Bucket.Action").
 	Constants []Constant
 	// Unsupported, when not empty, is why configs cannot use the type yet; its
@@ -91,6 +95,16 @@ func (t *ResourceType) Field(name string) *Field {
 		}
 	}
 	return nil
+}
+
+// ObjectAddress is type and address of the object that inputs describe; false where the
+// type has no addresses or this one is not known.
+func (t *ResourceType) ObjectAddress(inputs map[string]any) (string, bool) {
+	if t.Address == nil {
+		return "", false
+	}
+	address, known := t.Address(inputs)
+	return t.Name + " " + address, known
 }
 
 // ProviderSchema is everything the engine knows of a provider without calling it.

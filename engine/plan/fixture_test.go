@@ -37,10 +37,13 @@ func testSchemas(t fataler) *model.Schemas {
 	token.Sensitive = true
 	query := resource("aws", "Zones", field("state", model.Immutable), field("names", model.Computed))
 	query.Kind = model.KindData
+	file := resource("local", "File", field("path", model.Immutable), field("content", model.Mutable), field("checksum", model.Computed))
+	file.Address = func(inputs map[string]any) (string, bool) {
+		path, known := inputs["path"].(string)
+		return path, known
+	}
 	schemas, err := model.NewSchemas(
-		&model.ProviderSchema{Name: "local", Version: "1.0.0", Types: []*model.ResourceType{
-			resource("local", "File", field("path", model.Immutable), field("content", model.Mutable), field("checksum", model.Computed)),
-		}},
+		&model.ProviderSchema{Name: "local", Version: "1.0.0", Types: []*model.ResourceType{file}},
 		&model.ProviderSchema{Name: "aws", Version: "1.0.0", Types: []*model.ResourceType{
 			resource("aws", "Vpc", field("cidr_block", model.Immutable), field("tags", model.Mutable), field("vpc_id", model.Computed)),
 			resource("aws", "Subnet", field("vpc_id", model.Immutable), field("cidr_block", model.Immutable), field("tags", model.Mutable)),

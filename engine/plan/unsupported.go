@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 // Unsupported is the user error of a plan that this engine cannot run as it was
@@ -30,6 +31,9 @@ func (p *Plan) Unsupported() error {
 			return refused("%s would have to be created anew before its old half is destroyed, which a run cannot do; "+
 				"drop create_before_destroy from it and from what depends on it", c.NodeID)
 		}
+	}
+	if err := p.handsOver(); err != nil {
+		return err
 	}
 	return p.needsEarlyDestroy()
 }
@@ -151,12 +155,63 @@ func wayOut(c, up *Change) string {
 // recordedEdges are what the recorded halves of the change depend on.
 func (c *Change) recordedEdges() []string {
 	var edges []string
-	if c.Prior != nil {
-		edges = slices.Concat(c.Prior.Dependencies, c.Prior.DependsOn)
-	}
-	if c.PendingDestroy != nil {
-		edges = slices.Concat(edges, c.PendingDestroy.Row.Dependencies, c.PendingDestroy.Row.DependsOn)
+	for _, half := range c.goingHalves() {
+		edges = slices.Concat(edges, half.Dependencies, half.DependsOn)
 	}
 	slices.Sort(edges)
 	return edges
+}
+
+// handsOver finds an object that one node gives up and another one declares, as after a
+// rename that keeps the path: the node that goes would take the other's object along,
+// since deletes come last.
+func (p *Plan) handsOver() error {
+	if p.schemas == nil {
+		return nil
+	}
+	declared := map[string]string{} // type and address → node
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Desired != nil {
+			if address, ok := p.address(c.Desired.Type, c.Desired.Properties); ok {
+				declared[address] = c.NodeID
+			}
+		}
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		// A create over a row that was left half made destroys that half if it lies
+		// elsewhere.
+		if !c.destroys() && c.Action != Create {
+			continue
+		}
+		for _, half := range c.goingHalves() {
+			address, ok := p.address(half.Type, half.Properties)
+			if other := declared[address]; ok && other != "" && other != half.ID {
+				return refused("%s goes and %s, which is the same object, stays or comes: destroying the one would take the other along; "+
+					"keep the name, or apply with only one of them at a time", c.NodeID, other)
+			}
+		}
+	}
+	return nil
+}
+
+// address is the type and address of an object, as far as it is known at plan.
+func (p *Plan) address(resourceType string, properties map[string]any) (string, bool) {
+	schema := p.schemas.Type(resourceType)
+	if schema == nil {
+		return "", false
+	}
+	return schema.ObjectAddress(properties)
+}
+
+// goingHalves are the recorded halves that the change destroys.
+func (c *Change) goingHalves() []*state.Row {
+	var halves []*state.Row
+	if c.Prior != nil {
+		halves = append(halves, c.Prior)
+	}
+	if c.PendingDestroy != nil {
+		halves = append(halves, c.PendingDestroy.Row)
+	}
+	return halves
 }

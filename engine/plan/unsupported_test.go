@@ -51,6 +51,26 @@ func TestUnsupported(t *testing.T) {
 				c.nodes[fileID].Properties["path"] = "moved.txt"
 				c.nodes[fileID].CreateBeforeDestroy = true
 			}},
+		{why: "a rename that keeps the path would lose the file", texts: []string{fileID, "n:local.File:renamed", "same object"},
+			edit: func(c *config) {
+				c.file("n:local.File:renamed", c.nodes[fileID].Properties["path"].(string), "one")
+				delete(c.nodes, fileID)
+				delete(c.nodes, otherID)
+			}},
+		{why: "so would a path that one node leaves to another", texts: []string{fileID, "n:local.File:heir", "same object"},
+			edit: func(c *config) {
+				c.file("n:local.File:heir", c.nodes[fileID].Properties["path"].(string), "one")
+				c.nodes[fileID].Properties["path"] = "moved.txt"
+			}},
+		{why: "and the path of an old half that is left", texts: []string{fileID, "n:local.File:heir", "same object"},
+			rows: func(s *state.Snapshot) { interrupt(s, fileID, state.DestroyBeforeCreate, "old.txt") },
+			edit: func(c *config) { c.file("n:local.File:heir", "old.txt", "one") }},
+		{why: "a path that a half-made node leaves behind is taken as well", texts: []string{fileID, "n:local.File:heir", "same object"},
+			rows: func(s *state.Snapshot) { s.Rows[fileID].Status = state.StatusCreating },
+			edit: func(c *config) {
+				c.file("n:local.File:heir", c.nodes[fileID].Properties["path"].(string), "one")
+				c.nodes[fileID].Properties["path"] = "moved.txt"
+			}},
 		{why: "a policy is never ignored", texts: []string{"require-tags"},
 			edit: func(c *config) { c.policies = []ir.PolicyBinding{{Name: "require-tags", Level: "mandatory"}} }},
 		{why: "nor a secret, at any depth", texts: []string{fileID + ".content"},

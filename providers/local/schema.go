@@ -1,6 +1,10 @@
 package local
 
-import "github.com/atlantide-org/atlantide-operator/engine/model"
+import (
+	"path"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
 
 const (
 	typeFile = "local.File"
@@ -22,7 +26,8 @@ var (
 		Types: []*model.ResourceType{
 			{
 				Name: typeFile, Provider: "local", Class: "File", Kind: model.KindResource,
-				Doc: "A text file.",
+				Doc:     "A text file.",
+				Address: filePath,
 				Fields: []model.Field{
 					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Doc: "Where the file is, relative to the root."},
 					{Name: fieldContent, Type: text, Mutability: model.Mutable, Default: "", Doc: "The text, written as UTF-8."},
@@ -34,7 +39,7 @@ var (
 				Doc: "A file of the config's own source tree.",
 				Fields: []model.Field{
 					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Literal: true, Doc: "Where the file is in the source tree."},
-					{Name: fieldChecksum, Type: text, Mutability: model.Mutable, Default: "", Doc: "The hex SHA-256 of the text, filled at evaluation."},
+					{Name: fieldChecksum, Type: text, Mutability: model.Mutable, Default: "", Fill: &model.Fill{Kind: model.FillText, From: fieldPath}, Doc: "The hex SHA-256 of the text, filled at evaluation."},
 					{Name: fieldContent, Type: text, Mutability: model.Computed, Sensitive: true, Doc: "The text."},
 				},
 				Unsupported: "local.SourceFile cannot be used in this release: a config has no source tree to read from; put the text into a local.File",
@@ -49,3 +54,9 @@ var (
 		},
 	}
 )
+
+// filePath addresses a file by its path, in whichever way that is spelled.
+func filePath(inputs map[string]any) (string, bool) {
+	p, ok := inputs[fieldPath].(string)
+	return path.Clean(p), ok
+}

@@ -1,0 +1,46 @@
+package apply_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// An address that comes from a reference is known only when the node is made. What goes
+// must not take along what another node is by then.
+func TestAnObjectThatAnotherNodeTookOverIsNotDeleted(t *testing.T) {
+	named := func(name string, key any) ir.Node {
+		return node("s:test.Named:"+name, map[string]any{"key": key, "value": ""})
+	}
+	later := named("old", "elsewhere")
+	later.DependsOn = []string{"s:test.Named:new"}
+	for _, c := range []struct {
+		reason string
+		next   []ir.Node
+	}{
+		{"a rename", []ir.Node{thing("a", "k", "1"), named("new", ref("a", "sum"))}},
+		{"a node that leaves its address to another", []ir.Node{thing("a", "k", "1"), named("new", ref("a", "sum")), later}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			b := newBench(t)
+			b.mustApply([]ir.Node{thing("a", "k", "1"), named("old", "sum(1)")})
+			b.world.before = func(_ context.Context, op string, r *model.Request) error {
+				if op == "delete" && r.Node.Name == "old" {
+					t.Errorf("the object of %s is deleted under the node that took it over", r.Node.ID)
+				}
+				return nil
+			}
+			_, err := b.apply(c.next)
+			if !model.IsKind(err, model.ProviderError) || model.ClassOf(err) != model.ClassUser ||
+				!strings.Contains(err.Error(), "s:test.Named:old") || !strings.Contains(err.Error(), "s:test.Named:new") {
+				t.Errorf("got %v, want a user's ProviderError that names both nodes", err)
+			}
+			if row := b.snapshot().Rows["s:test.Named:old"]; row == nil {
+				t.Error("the row of what was not deleted is gone")
+			}
+		})
+	}
+}
