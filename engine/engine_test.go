@@ -84,10 +84,14 @@ func (k killable) Delete(ctx context.Context, r *model.Request) error {
 	return k.around().Delete(ctx, r)
 }
 
-func (d *desk) build() {
+// build makes the engine, with providers beside the one of the desk.
+func (d *desk) build(beside ...providers.Provider) {
 	d.Helper()
-	counted := providers.Count(killable{d.policy, d}, func(_, op string) { d.calls[op]++ })
-	registry, err := providers.NewRegistry(counted)
+	counted := make([]providers.Provider, 0, len(beside)+1)
+	for _, p := range append(beside, killable{d.policy, d}) {
+		counted = append(counted, providers.Count(p, func(_, op string) { d.calls[op]++ }))
+	}
+	registry, err := providers.NewRegistry(counted...)
 	if err != nil {
 		d.Fatal(err)
 	}

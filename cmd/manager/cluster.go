@@ -16,6 +16,13 @@ import (
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 )
 
+// Times of waiting for what is not there yet: between two tries, and between two lines
+// about it.
+const (
+	pollPeriod = time.Second
+	tellPeriod = 30 * time.Second
+)
+
 func restConfig(o *options) (*rest.Config, error) {
 	var config *rest.Config
 	var err error
@@ -39,7 +46,7 @@ func awaitCluster(ctx context.Context, log logr.Logger, config *rest.Config, o *
 	if err != nil {
 		return "", err
 	}
-	told := ""
+	var told time.Time
 	tick := time.NewTicker(pollPeriod)
 	defer tick.Stop()
 	for {
@@ -51,9 +58,9 @@ func awaitCluster(ctx context.Context, log logr.Logger, config *rest.Config, o *
 			return "", nil
 		case apierrors.IsForbidden(err):
 			return "", fmt.Errorf("cannot read the UID of namespace kube-system, which names this installation; allow it or set --installation: %w", err)
-		case err.Error() != told:
-			told = err.Error()
-			log.Info("waiting for the cluster", "error", told)
+		case time.Since(told) > tellPeriod:
+			told = time.Now()
+			log.Info("waiting for the cluster", "error", err.Error())
 		}
 		select {
 		case <-ctx.Done():

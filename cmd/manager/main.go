@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -77,6 +76,3 @@ func run(ctx context.Context, log logr.Logger, o *options) error {
 	log.Info("the operator starts", "installation", installation, "leaseNamespace", o.leaseNamespace)
 	return w.manager.Start(ctx)
 }
-
-// pollPeriod is the time between two tries to reach what is not there yet.
-const pollPeriod = time.Second

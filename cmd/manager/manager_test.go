@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,7 +33,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("DBG")!="" { ctrl.SetLogger(funcr.New(func(p,a string){ println(p,a) }, funcr.Options{Verbosity:1})) } else {ctrl.SetLogger(logr.Discard())}
+	ctrl.SetLogger(logr.Discard())
 	os.Exit(devenv.Main(m, devenv.WithControlPlane))
 }
 
@@ -46,7 +47,6 @@ func (j *journal) logger() logr.Logger {
 	return funcr.New(func(prefix, args string) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		if os.Getenv("DBG")!="" { println(prefix+args)}
 		j.lines = append(j.lines, prefix+args)
 	}, funcr.Options{})
 }
@@ -92,9 +92,11 @@ func vacant(t *testing.T) string {
 func TestRunWaits(t *testing.T) {
 	g := gomega.NewWithT(t)
 	store := vacant(t)
-	real := devenv.Cluster(t).RESTConfig
+	cluster := devenv.Cluster(t).RESTConfig
 	// A relay to the API server that is closed at first.
-	gate := newGate(t, strings.TrimPrefix(real.Host, "https://"))
+	server, _, err := rest.DefaultServerUrlFor(cluster)
+	g.Expect(err).NotTo(gomega.HaveOccurred())
+	gate := newGate(t, server.Host)
 	kubeconfig := rewritten(t, devenv.Cluster(t).KubeconfigFile, "https://"+gate.address)
 	t.Setenv(envDSN, "postgres://user:hunter2@"+store+"/none")
 	o, err := parse([]string{
@@ -137,7 +139,7 @@ func TestRunWaits(t *testing.T) {
 	scheme := runtime.NewScheme()
 	g.Expect(clientgoscheme.AddToScheme(scheme)).To(gomega.Succeed())
 	g.Expect(v1alpha1.AddToScheme(scheme)).To(gomega.Succeed())
-	c, err := client.New(real, client.Options{Scheme: scheme})
+	c, err := client.New(cluster, client.Options{Scheme: scheme})
 	g.Expect(err).NotTo(gomega.HaveOccurred())
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "team-"}}
 	g.Expect(c.Create(t.Context(), ns)).To(gomega.Succeed())

@@ -120,4 +120,6 @@ func identity() string {
 }
 
 // jitter spreads a delay by a tenth to either side.
+//
+//nolint:gosec // chance is all that is wanted of it, no secret depends on it
 func jitter(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) }

@@ -97,7 +97,7 @@ func TestSuperseded(t *testing.T) {
 	}
 	appliedA := pending(digestA)
 	appliedA.Plan.Decision = v1alpha1.PlanApplied
-	told := settle(*pending(digestB), &v1alpha1.Stack{}, findings{approval: ptr(digestA)}, outcome{ready: "False", reason: v1alpha1.ReasonPlanDrifted}, noon)
+	told := settle(*pending(digestB), &v1alpha1.Stack{}, findings{approval: new(digestA)}, outcome{ready: "False", reason: v1alpha1.ReasonPlanDrifted}, noon)
 	cases := []struct {
 		reason           string
 		was              *v1alpha1.StackStatus

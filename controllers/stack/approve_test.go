@@ -36,6 +36,7 @@ func replacePending(l *land) *v1alpha1.Stack {
 }
 
 func TestReplaceWaitsForItsApproval(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	s := replacePending(l)
@@ -66,6 +67,7 @@ func TestReplaceWaitsForItsApproval(t *testing.T) {
 }
 
 func TestEditVoidsAnApproval(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := replacePending(l)
@@ -91,6 +93,7 @@ func TestEditVoidsAnApproval(t *testing.T) {
 }
 
 func TestCommentKeepsAnApproval(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := replacePending(l)
@@ -106,6 +109,7 @@ func TestCommentKeepsAnApproval(t *testing.T) {
 }
 
 func TestApprovalRequirements(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := l.settled(l.create(l.stackOf("greeting", variantA(), require(v1alpha1.ApprovalAlways))), metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)

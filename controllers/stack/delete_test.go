@@ -30,6 +30,7 @@ func (l *land) noLease() {
 }
 
 func TestDestroy(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := l.applied(l.create(l.stackOf("greeting", variantA(), destroyed)))
@@ -47,6 +48,7 @@ func TestDestroy(t *testing.T) {
 
 // The source is not needed to destroy what was made from it.
 func TestDestroyWorksFromStateAlone(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	stack := l.stackOf("greeting", "", destroyed)
@@ -63,6 +65,7 @@ func TestDestroyWorksFromStateAlone(t *testing.T) {
 }
 
 func TestOrphanIsTheDefaultAndAnnounced(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	s := l.applied(l.create(l.stackOf("greeting", variantA())))
@@ -81,6 +84,7 @@ func TestOrphanIsTheDefaultAndAnnounced(t *testing.T) {
 }
 
 func TestDeletionWhileSuspended(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	suspended := func(s *v1alpha1.Stack) { s.Spec.Suspend = true }
@@ -104,6 +108,7 @@ func TestDeletionWhileSuspended(t *testing.T) {
 
 // A Stack that made nothing goes at once, whatever is wrong with it.
 func TestDeletionOfWhatMadeNothing(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	s := l.settled(l.create(l.stackOf("broken", "this is no config", destroyed, require(v1alpha1.ApprovalAlways))), metav1.ConditionFalse, v1alpha1.ReasonCompileFailed)
@@ -117,6 +122,7 @@ func TestDeletionOfWhatMadeNothing(t *testing.T) {
 }
 
 func TestDestroyWaitsForApprovalUnderAlways(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := l.create(l.stackOf("greeting", variantA(), destroyed, require(v1alpha1.ApprovalAlways)))
@@ -136,6 +142,7 @@ func TestDestroyWaitsForApprovalUnderAlways(t *testing.T) {
 
 // A destroy that fails is tried again and never drops the finalizer.
 func TestFailedDestroyIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	broken := &atomic.Bool{}
 	l.operate(breakable(broken))

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/planview"
@@ -39,6 +41,7 @@ func (l *land) view(s *v1alpha1.Stack) map[string]string {
 }
 
 func TestStackBecomesReady(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	before := o.spent()
@@ -91,8 +94,10 @@ func TestStackBecomesReady(t *testing.T) {
 
 // A steady reconcile: nothing is compiled, called or written, one query is made.
 func TestSteadyReconcileCostsNothing(t *testing.T) {
+	t.Parallel()
 	for _, from := range []string{"inline", "configMap"} {
 		t.Run(from, func(t *testing.T) {
+			t.Parallel()
 			l := newLand(t)
 			o := l.operate()
 			stack := l.stackOf("greeting", variantA())
@@ -138,20 +143,53 @@ func TestSteadyReconcileCostsNothing(t *testing.T) {
 	}
 }
 
-// steady waits until the operator's cache shows the Stack as it is and its queue is
-// empty, which an unchanged outcome proves.
+// The price of a steady reconcile: all of it, and what is left without the query.
+func BenchmarkSteadyReconcile(b *testing.B) {
+	l := newLand(b)
+	o := l.operate()
+	request := reconcile.Request{NamespacedName: keyOf(l.steady(o, l.create(l.stackOf("greeting", variantA()))))}
+	run := func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := o.reconciler.Reconcile(b.Context(), request); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("whole", run)
+	still := stillStore{Store: o.reconciler.Store, serial: l.read(&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name}}).Status.State.Serial}
+	o.reconciler.Store = still
+	b.Run("without the query", run)
+}
+
+// stillStore knows its serial.
+type stillStore struct {
+	Store
+	serial int64
+}
+
+func (s stillStore) Serial(context.Context, string) (int64, error) { return s.serial, nil }
+
+// steady waits until a Stack is applied and nothing about it is under way any more.
 func (l *land) steady(o *operator, s *v1alpha1.Stack) *v1alpha1.Stack {
 	l.Helper()
 	s = l.applied(s)
-	l.eventually(func(g gomega.Gomega) {
-		cached := &v1alpha1.Stack{}
-		g.Expect(o.reconciler.Client.Get(l.Context(), client.ObjectKeyFromObject(s), cached)).To(gomega.Succeed())
-		g.Expect(cached.ResourceVersion).To(gomega.Equal(s.ResourceVersion))
-		_, remembered := o.reconciler.memory.recall(client.ObjectKeyFromObject(s))
-		g.Expect(remembered).To(gomega.BeTrue())
-		g.Expect(l.events(s, v1alpha1.ReasonApplied)).NotTo(gomega.BeEmpty())
-	})
+	o.caughtUp(s)
+	l.eventually(func(g gomega.Gomega) { g.Expect(l.events(s, v1alpha1.ReasonApplied)).NotTo(gomega.BeEmpty()) })
 	return s
+}
+
+// caughtUp waits until the operator has remembered how a Stack ended and its cache shows
+// the Stack as it is.
+func (o *operator) caughtUp(s *v1alpha1.Stack) {
+	o.Helper()
+	o.eventually(func(g gomega.Gomega) {
+		cached := &v1alpha1.Stack{}
+		g.Expect(o.reconciler.Client.Get(o.Context(), keyOf(s), cached)).To(gomega.Succeed())
+		g.Expect(cached.ResourceVersion).To(gomega.Equal(s.ResourceVersion))
+		_, remembered := o.reconciler.memory.recall(keyOf(s))
+		g.Expect(remembered).To(gomega.BeTrue())
+	})
 }
 
 func (l *land) sourceMap(name, config string) *corev1.ConfigMap {
@@ -165,6 +203,7 @@ func (l *land) sourceMap(name, config string) *corev1.ConfigMap {
 }
 
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := l.applied(l.create(l.stackOf("greeting", variantA())))
@@ -183,6 +222,7 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestConfigMapEditIsPlannedAtOnce(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	stack := l.stackOf("greeting", "")
@@ -202,6 +242,7 @@ func TestConfigMapEditIsPlannedAtOnce(t *testing.T) {
 }
 
 func TestSuspend(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := l.applied(l.create(l.stackOf("greeting", variantA())))
@@ -220,6 +261,7 @@ func TestSuspend(t *testing.T) {
 }
 
 func TestInputs(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	config := `from atlantide.core import Stack
@@ -240,6 +282,7 @@ with Stack("demo", region="eu-north-1"):
 
 // A run that fails halts, is recorded, is tried again, and goes on where it was.
 func TestFailedRunIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	broken := &atomic.Bool{}
 	broken.Store(true)
@@ -265,6 +308,7 @@ func TestFailedRunIsTriedAgain(t *testing.T) {
 
 // Two Stacks of a namespace may not declare the same in-config stack.
 func TestStackNamesBelongToOneStack(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	first := l.applied(l.create(l.stackOf("first", variantA(), destroyed)))

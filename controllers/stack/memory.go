@@ -4,14 +4,16 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // memory remembers, per Stack, what its last conclusive reconcile saw, so that an
 // unchanged Stack costs nothing. Losing it costs one compile and one plan; nothing is
 // ever right because of it (O-14).
 type memory struct {
-	mu   sync.Mutex
-	seen map[types.NamespacedName]sight
+	mu    sync.Mutex
+	seen  map[types.NamespacedName]sight
+	wrote map[types.NamespacedName]string // resourceVersion of the last write
 }
 
 // sight is everything that a reconcile depends on, and how it ended. Equal sights mean
@@ -48,7 +50,9 @@ func (e ending) readsState() bool { return e != endedUnread }
 // stalled reports whether a request to reconcile means more than an echo.
 func (e ending) stalled() bool { return e == endedStalled || e == endedUnread }
 
-func newMemory() *memory { return &memory{seen: map[types.NamespacedName]sight{}} }
+func newMemory() *memory {
+	return &memory{seen: map[types.NamespacedName]sight{}, wrote: map[types.NamespacedName]string{}}
+}
 
 func (m *memory) recall(key types.NamespacedName) (sight, bool) {
 	m.mu.Lock()
@@ -67,4 +71,28 @@ func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.seen, key)
+}
+
+// drop ends the memory of a Stack that is gone.
+func (m *memory) drop(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.seen, key)
+	delete(m.wrote, key)
+}
+
+// note keeps the resourceVersion that a write of ours got.
+func (m *memory) note(key types.NamespacedName, version string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.wrote[key] = version
+}
+
+// behind reports whether a resourceVersion is from before our last write: what is
+// decided on such an object would take our own write for undone.
+func (m *memory) behind(key types.NamespacedName, version string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	order, err := resourceversion.CompareResourceVersion(version, m.wrote[key])
+	return err == nil && order < 0
 }

@@ -11,6 +11,7 @@ import (
 )
 
 func TestStoreAwayAtStart(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.store.cut()
 	l.operate()
@@ -26,6 +27,7 @@ func TestStoreAwayAtStart(t *testing.T) {
 }
 
 func TestStoreAwayInTheMiddle(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	s := l.steady(o, l.create(l.stackOf("greeting", variantA(), destroyed)))
@@ -49,6 +51,7 @@ func TestStoreAwayInTheMiddle(t *testing.T) {
 
 // What was Ready is so again once the store answers, without a run.
 func TestStoreBackMeansReadyAgain(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	s := l.steady(o, l.create(l.stackOf("greeting", variantA())))

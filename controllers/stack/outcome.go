@@ -128,8 +128,7 @@ func reasonOf(err error, at stage) (reason string, kind model.Kind) {
 	if errors.Is(err, state.ErrNameTaken) || errors.Is(err, state.ErrForeignInstallation) {
 		return v1alpha1.ReasonStateKeyConflict, kind
 	}
-	var invalid source.InvalidError
-	if errors.As(err, &invalid) {
+	if _, ok := errors.AsType[source.InvalidError](err); ok {
 		return v1alpha1.ReasonInputInvalid, kind
 	}
 	switch kind {
@@ -162,8 +161,7 @@ func reasonOf(err error, at stage) (reason string, kind model.Kind) {
 }
 
 func nodeOf(err error) string {
-	var e *model.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*model.Error](err); ok {
 		return cut(e.NodeID, 512)
 	}
 	return ""

@@ -124,9 +124,14 @@ func (p *pass) owner() string { return p.stack.Namespace + "/" + string(p.stack.
 // Reconcile handles one Stack.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (ctrl.Result, error) {
 	stack := &v1alpha1.Stack{}
-	if err := r.Client.Get(ctx, request.NamespacedName, stack); err != nil {
+	err := r.Client.Get(ctx, request.NamespacedName, stack)
+	if err == nil && r.memory.behind(request.NamespacedName, stack.ResourceVersion) {
+		stack = &v1alpha1.Stack{}
+		err = r.Live.Get(ctx, request.NamespacedName, stack)
+	}
+	if err != nil {
 		if apierrors.IsNotFound(err) {
-			r.memory.forget(request.NamespacedName)
+			r.memory.drop(request.NamespacedName)
 			r.Metrics.Reconciles.WithLabelValues(labelGone).Inc()
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -66,10 +65,7 @@ func TestBadConfigs(t *testing.T) {
 			if f := s.Status.Failure; f == nil || f.Class != "User" || f.NextRetryTime != nil {
 				t.Errorf("failure %+v", f)
 			}
-			l.eventually(func(g gomega.Gomega) {
-				_, remembered := o.reconciler.memory.recall(keyOf(s))
-				g.Expect(remembered).To(gomega.BeTrue())
-			})
+			o.caughtUp(s)
 			if after := o.reconcile(s).RequeueAfter; after != 0 {
 				t.Errorf("it is tried again after %s", after)
 			}
@@ -83,6 +79,7 @@ func TestBadConfigs(t *testing.T) {
 
 // A mended config goes on by itself.
 func TestStalledStackIsMendedByAnEdit(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	s := l.settled(l.create(l.stackOf("greeting", "x = (\n")), metav1.ConditionFalse, v1alpha1.ReasonCompileFailed)
@@ -94,6 +91,7 @@ func TestStalledStackIsMendedByAnEdit(t *testing.T) {
 
 // A path that only a reference gives is refused by the provider call.
 func TestHostilePathFromAReference(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	l.operate()
 	config := `from atlantide.core import Stack

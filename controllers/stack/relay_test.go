@@ -24,7 +24,7 @@ type relay struct {
 }
 
 // newRelay returns a relay to the server of a DSN, and the DSN that leads through it.
-func newRelay(t *testing.T, dsn string) (*relay, string) {
+func newRelay(t testing.TB, dsn string) (*relay, string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -39,7 +39,7 @@ func newRelay(t *testing.T, dsn string) (*relay, string) {
 }
 
 // mend lets connections through.
-func (r *relay) mend(t *testing.T) {
+func (r *relay) mend(t testing.TB) {
 	t.Helper()
 	listener, err := net.Listen("tcp", r.address)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 // Two operators without a leader: every Stack is worked on, none twice (O-14).
 func TestTwoReplicas(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	a, b := l.operate(), l.operate()
 	const stacks = 6
@@ -68,6 +69,7 @@ func (p slowProvider) Create(ctx context.Context, r *model.Request) (model.Outpu
 // A stopping operator hands over: what is in flight is finished and recorded, nothing
 // more is started, the lock is given back, and the next one goes on.
 func TestHandover(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	slow := slowProvider{entered: make(chan string, 4), leave: make(chan struct{})}
 	o := l.operate(withProvider(func(p providers.Provider) providers.Provider { slow.Provider = p; return slow }))
@@ -112,6 +114,7 @@ func TestHandover(t *testing.T) {
 
 // A run whose operator died leaves its plan as being applied; the next one takes over.
 func TestTakeOverFromTheDead(t *testing.T) {
+	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	s := l.steady(o, l.create(l.stackOf("greeting", variantA())))
@@ -142,6 +145,7 @@ func TestTakeOverFromTheDead(t *testing.T) {
 
 // What changes between plan and run is seen by the live reads; the old plan never runs.
 func TestHeadThatMovesBeforeTheRun(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		reason string
 		move   func(*land, *v1alpha1.Stack)
@@ -161,6 +165,7 @@ func TestHeadThatMovesBeforeTheRun(t *testing.T) {
 		{"deletion", (*land).remove, (*land).gone},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
+			t.Parallel()
 			l := newLand(t)
 			older := &atomic.Int64{}
 			s := l.stackOf("greeting", greeting("out/greeting.txt", "the older"), destroyed)

@@ -19,8 +19,6 @@ import (
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
-func ptr[T any](v T) *T { return &v }
-
 // stackAt is a Stack of a generation, with the spec's defaults.
 func stackAt(generation int64) *v1alpha1.Stack {
 	return &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Generation: generation}}

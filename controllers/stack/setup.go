@@ -61,5 +61,8 @@ func Setup(mgr ctrl.Manager, c Config) (*Reconciler, error) {
 		Views:   &planview.Publisher{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Metrics: c.Metrics, Fuel: c.Fuel, Jitter: c.Jitter,
 	})
-	return r, r.SetupWithManager(mgr, c.Controller)
+	if err := r.SetupWithManager(mgr, c.Controller); err != nil {
+		return nil, err
+	}
+	return r, nil
 }

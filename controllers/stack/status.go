@@ -23,7 +23,7 @@ const (
 func (r *Reconciler) finish(ctx context.Context, p *pass, o outcome) (ctrl.Result, error) {
 	r.Metrics.Reconciles.WithLabelValues(o.label).Inc()
 	if o.gone {
-		r.memory.forget(p.key())
+		r.memory.drop(p.key())
 		return ctrl.Result{}, nil
 	}
 	if ctx.Err() != nil && o.failed != nil && !p.ran {
@@ -33,7 +33,7 @@ func (r *Reconciler) finish(ctx context.Context, p *pass, o outcome) (ctrl.Resul
 	defer cancel()
 	was, written, err := r.writeOutcome(ctx, p, o)
 	if apierrors.IsNotFound(err) {
-		r.memory.forget(p.key())
+		r.memory.drop(p.key())
 		return ctrl.Result{}, nil
 	}
 	if o.event != nil && err == nil && (o.kept || tells(&was, &p.stack.Status)) {
@@ -64,6 +64,9 @@ func (r *Reconciler) finish(ctx context.Context, p *pass, o outcome) (ctrl.Resul
 // was read too early; the outcome still holds for its generation, so it is settled
 // again upon what is there now, unless that is newer than the outcome.
 func (r *Reconciler) writeOutcome(ctx context.Context, p *pass, o outcome) (was v1alpha1.StackStatus, written bool, err error) {
+	if o.kept && (p.found == findings{} || p.found == findings{request: p.stack.Status.LastHandledReconcileAt}) {
+		return p.stack.Status, false, nil // the usual case: there is nothing to compare
+	}
 	for range 3 {
 		was = *p.stack.Status.DeepCopy()
 		next := settle(was, p.stack, p.found, o, r.Now())
@@ -96,6 +99,7 @@ func (r *Reconciler) write(ctx context.Context, stack *v1alpha1.Stack, next v1al
 		return false, err
 	}
 	stack.ResourceVersion, stack.Status = changed.ResourceVersion, changed.Status
+	r.memory.note(client.ObjectKeyFromObject(stack), stack.ResourceVersion)
 	return true, nil
 }
 

@@ -60,7 +60,7 @@ var testScheme = func() *runtime.Scheme {
 // land is a namespace with a database and a data root of its own. Operators come and go
 // in it.
 type land struct {
-	*testing.T
+	testing.TB
 	gomega.Gomega
 	client    client.WithWatch // the user's
 	namespace string
@@ -73,15 +73,14 @@ type land struct {
 
 const patience = 60 * time.Second
 
-func newLand(t *testing.T) *land {
+func newLand(t testing.TB) *land {
 	t.Helper()
-	t.Parallel()
 	g := gomega.NewWithT(t)
 	c, err := client.NewWithWatch(devenv.Cluster(t).RESTConfig, client.Options{Scheme: testScheme})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &land{T: t, Gomega: g, client: c, dataRoot: t.TempDir(), install: uuid.NewString()}
+	l := &land{TB: t, Gomega: g, client: c, dataRoot: t.TempDir(), install: uuid.NewString()}
 	l.namespace, l.leases = l.newNamespace("team-"), l.newNamespace("leases-")
 	l.grant()
 	l.store, l.dsn = newRelay(t, devenv.Database(t))
@@ -91,7 +90,7 @@ func newLand(t *testing.T) *land {
 // under is the same land for a subtest.
 func (l *land) under(t *testing.T) *land {
 	sub := *l
-	sub.T, sub.Gomega = t, gomega.NewWithT(t)
+	sub.TB, sub.Gomega = t, gomega.NewWithT(t)
 	return &sub
 }
 
@@ -157,7 +156,7 @@ func withProvider(wrap func(providers.Provider) providers.Provider) func(*settin
 func (l *land) operate(change ...func(*settings)) *operator {
 	l.Helper()
 	o := &operator{land: l, metrics: NewMetrics(prometheus.NewRegistry())}
-	config := rest.CopyConfig(devenv.Cluster(l.T).RESTConfig)
+	config := rest.CopyConfig(devenv.Cluster(l.TB).RESTConfig)
 	config.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:authenticated"}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, o} })
 	mgr, err := ctrl.NewManager(config, ctrl.Options{

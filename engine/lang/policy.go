@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+
 	"go.starlark.net/starlark"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -85,7 +87,7 @@ func (ev *evaluation) enforce(t *starlark.Thread, args starlark.Tuple, kwargs []
 	return starlark.None, nil
 }
 
-// policyTypes reads types: one text or several; nil means all types.
+// policyTypes reads types: one text or several, sorted; nil means all types.
 func policyTypes(t *starlark.Thread, policy string, v starlark.Value) ([]string, error) {
 	if isNone(v) {
 		return nil, nil
@@ -108,5 +110,6 @@ func policyTypes(t *starlark.Thread, policy string, v starlark.Value) ([]string,
 		}
 		out[i] = string(s)
 	}
-	return out, nil
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }

@@ -26,8 +26,9 @@ type resource struct {
 // resourceClass is the constructor of a resource type.
 type resourceClass struct {
 	object
-	ev  *evaluation
-	typ *model.ResourceType
+	ev        *evaluation
+	typ       *model.ResourceType
+	constants starlark.StringDict // made when one is read
 }
 
 func (c *resourceClass) Name() string   { return c.typ.Class }
@@ -41,21 +42,20 @@ func (c *resourceClass) PyRepr(*starlark.Thread) (string, error) { return c.Stri
 // Attr exposes the constants of the class; the model API is refused by name
 // (lang.md §3.3).
 func (c *resourceClass) Attr(name string) (starlark.Value, error) {
-	for i := range c.typ.Constants {
-		if c.typ.Constants[i].Name == name {
-			return c.ev.constant(&c.typ.Constants[i]), nil
+	if c.constants == nil {
+		c.constants = make(starlark.StringDict, len(c.typ.Constants))
+		for i := range c.typ.Constants {
+			c.constants[c.typ.Constants[i].Name] = c.ev.constant(&c.typ.Constants[i])
 		}
+	}
+	if v := c.constants[name]; v != nil {
+		return v, nil
 	}
 	return nil, modelAPI(name, c.typ.Class)
 }
 
-func (c *resourceClass) AttrNames() []string {
-	names := make([]string, len(c.typ.Constants))
-	for i := range names {
-		names[i] = c.typ.Constants[i].Name
-	}
-	return names
-}
+// AttrNames implements starlark.HasAttrs; no config can list them.
+func (c *resourceClass) AttrNames() []string { return nil }
 
 // modelAPI refuses what no config may read of a resource, its class or a structured
 // value.

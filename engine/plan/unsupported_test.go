@@ -5,8 +5,49 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
+
+// A provider that has only a schema keeps what it planned from being run, as long as
+// there is something to run.
+func TestPlanOnly(t *testing.T) {
+	schemas := testSchemas(t)
+	schemas.Provider("aws").PlanOnly = "it comes later"
+	for _, tc := range []struct {
+		why     string
+		edit    func(c *config)
+		refused string // id; "" = runs
+		action  string
+	}{
+		{why: "nothing of it changes", edit: func(c *config) { c.nodes[fileID].Properties["content"] = "two" }},
+		{why: "an update", edit: func(c *config) { c.nodes[netID].Properties["tags"] = "b" }, refused: netID, action: "update"},
+		{why: "a delete", edit: func(c *config) { delete(c.nodes, netID) }, refused: netID, action: "delete"},
+		{why: "beside one that could run", refused: netID, action: "update", edit: func(c *config) {
+			c.nodes[fileID].Properties["content"] = "two"
+			c.nodes[netID].Properties["tags"] = "b"
+		}},
+	} {
+		t.Run(tc.why, func(t *testing.T) {
+			snapshot := applied(t, network())
+			c := network()
+			tc.edit(c)
+			compilation, g := c.compile(t)
+			p, err := plan.New(plan.Input{Compilation: compilation, Graph: g, Snapshot: snapshot, Schemas: schemas, OnFailure: plan.OnFailureHalt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = p.Unsupported()
+			if tc.refused == "" {
+				if err != nil {
+					t.Fatalf("error %v; want none", err)
+				}
+				return
+			}
+			checkRefusal(t, err, model.ProviderError, tc.refused, tc.action, "it comes later")
+		})
+	}
+}
 
 func TestUnsupported(t *testing.T) {
 	secret := model.SecretRef{Name: "token"}.Marker()

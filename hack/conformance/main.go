@@ -9,7 +9,7 @@
 // step). It exits 1 when anything failed.
 //
 // It owns how vectors are read and compared. It must never know how the engine works
-// inside: it uses the façade, the local provider and the memory store.
+// inside: it uses the façade, the built-in providers and the memory store.
 package main
 
 import (

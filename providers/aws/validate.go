@@ -1,8 +1,9 @@
 package aws
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -39,18 +40,11 @@ func validRetention(r *model.Request) *model.Error {
 	if !known || slices.Contains(retentions, days) {
 		return nil
 	}
-	return refuse(r, "", "%s: retention_days must be one of %s, not %d", r.Node.ID, listed(retentions), days)
-}
-
-func listed(numbers []int64) string {
-	text := ""
-	for i, n := range numbers {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
+	offered := make([]string, len(retentions))
+	for i, n := range retentions {
+		offered[i] = strconv.FormatInt(n, 10)
 	}
-	return text
+	return refuse(r, "", "%s: retention_days must be one of %s, not %d", r.Node.ID, strings.Join(offered, ", "), days)
 }
 
 // onlyPolicy refuses a second policy for a bucket: the last one written would win.

@@ -49,8 +49,8 @@ func (m *Meter) addEntry(n int, k value) error {
 	return m.Alloc(entryBytes)
 }
 
-// foreseeable reports whether keys like k can be chosen to collide. Small ints cannot:
-// there are too few of them.
+// foreseeable reports whether keys like k can be chosen to collide, as functions do that
+// share a name. Small ints cannot: there are too few of them.
 func foreseeable(k value) bool {
 	switch k := k.(type) {
 	case starlark.String:
@@ -60,10 +60,10 @@ func foreseeable(k value) bool {
 		return !ok || i >= 1<<20 || i <= -1<<20
 	case starlark.Float:
 		return float64(k) != math.Trunc(float64(k)) || math.Abs(float64(k)) >= 1<<20
-	case starlark.Tuple, *FrozenSet:
-		return true
-	default:
+	case starlark.NoneType, starlark.Bool:
 		return false
+	default:
+		return true
 	}
 }
 

@@ -8,7 +8,8 @@
 // of hooks.go.
 //
 // The map: ops.go and number.go (operators), compare.go (==, <, in, is), keys.go
-// (True, 1 and 1.0 as one key), cost.go and meter.go (fuel, memory, depth), text.go
+// (True, 1 and 1.0 as one key), cost.go, collisions.go and meter.go (fuel, memory,
+// depth), text.go
 // (str and repr), format.go and percent.go, iterate.go and iterators.go, item.go and
 // slice.go (subscripts), attr.go and *_methods.go, call.go, builtins*.go, derive.go
 // and json.go.

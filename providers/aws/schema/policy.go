@@ -2,6 +2,10 @@ package schema
 
 import (
 	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -34,7 +38,7 @@ func helpers() []model.Helper {
 		{
 			Name: "policy_json", Params: []string{"statements"}, Module: "policy",
 			Doc:  "A policy document of statements as JSON.",
-			Call: func(c model.HelperCall) (any, error) { return c.JSON(document(c.Args["statements"])) },
+			Call: func(c model.HelperCall) (any, error) { return encode(c, c.Args["statements"]) },
 		},
 	}
 }
@@ -73,9 +77,31 @@ func assumeRole(c model.HelperCall) (any, error) {
 	case 1:
 		principal = c.Rest[0]
 	}
-	return c.JSON(document([]any{model.Object{
+	return encode(c, []any{model.Object{
 		{Key: "Effect", Value: "Allow"},
 		{Key: "Action", Value: "sts:AssumeRole"},
 		{Key: "Principal", Value: model.Object{{Key: "Service", Value: principal}}},
-	}}))
+	}})
+}
+
+// encode is a document of statements as JSON in ASCII: keys sorted, no spaces.
+func encode(c model.HelperCall, statements any) (any, error) {
+	encoded, err := c.JSON(document(statements))
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.ValidString(encoded) {
+		return nil, errors.New("cannot encode a lone surrogate, which a policy may not hold")
+	}
+	var ascii strings.Builder
+	for _, r := range encoded {
+		if r < utf8.RuneSelf {
+			ascii.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) { // only texts have such characters
+			fmt.Fprintf(&ascii, `\u%04x`, unit)
+		}
+	}
+	return ascii.String(), nil
 }
