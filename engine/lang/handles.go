@@ -44,15 +44,43 @@ type transform struct {
 	// The hash is made once, bottom up: operands may share operands at any depth.
 	hash    uint32
 	hashErr error
+	depth   int // of combinators and tuples below it
 }
+
+// maxOperandDepth bounds how deep operands of a combinator that is a key may nest.
+const maxOperandDepth = 1000
 
 func newTransform(op string, args ...starlark.Value) *transform {
 	x := &transform{op: op, args: args}
+	if x.depth = operandDepth(x.args, 0); x.depth > maxOperandDepth {
+		x.hashErr = py.TypeErrorf("unhashable type: 'Transform' nested deeper than %d levels", maxOperandDepth)
+		return x
+	}
 	if x.hash, x.hashErr = x.args.Hash(); x.hashErr == nil {
 		own, _ := hashTexts("transform", op)
 		x.hash ^= own
 	}
 	return x
+}
+
+// operandDepth is how deep combinators and tuples nest in v; past the bound it is any
+// number above it.
+func operandDepth(v starlark.Value, above int) int {
+	switch v := v.(type) {
+	case *transform:
+		return above + v.depth + 1
+	case starlark.Tuple:
+		deepest := above
+		for _, item := range v {
+			if deepest > maxOperandDepth {
+				break
+			}
+			deepest = max(deepest, operandDepth(item, above+1))
+		}
+		return deepest
+	default:
+		return above
+	}
 }
 
 func (ref) Type() string            { return "Ref" }
@@ -101,22 +129,16 @@ func (r ref) PyEqual(y starlark.Value) (bool, bool)            { return y == sta
 func (s secretRef) PyEqual(y starlark.Value) (bool, bool)      { return y == starlark.Value(s), true }
 func (s stackOutputRef) PyEqual(y starlark.Value) (bool, bool) { return y == starlark.Value(s), true }
 
-// PyEqual implements py.Comparer.
-func (x *transform) PyEqual(other starlark.Value) (bool, bool) {
-	y, ok := other.(*transform)
-	if !ok || x.op != y.op || x.hash != y.hash {
-		return false, true
-	}
-	if x == y {
-		return true, true
-	}
-	equal, err := starlark.Equal(x.args, y.args)
-	return equal && err == nil, true
+// PyParts implements py.Composite: operands may be cyclic, or shared at any depth.
+func (x *transform) PyParts() starlark.Tuple {
+	return append(starlark.Tuple{starlark.String(x.op)}, x.args...)
 }
 
-// CompareSameType lets the hash table of a dict compare keys.
+// CompareSameType lets the hash table of a dict compare keys, which are immutable and of
+// bounded depth, but may share operands.
 func (x *transform) CompareSameType(op star.Token, other starlark.Value, _ int) (bool, error) {
-	equal, _ := x.PyEqual(other)
+	y, ok := other.(*transform)
+	equal := ok && x.hash == y.hash && equalOperands(x, y, map[[2]*transform]bool{})
 	switch op {
 	case star.EQL:
 		return equal, nil
@@ -124,6 +146,37 @@ func (x *transform) CompareSameType(op star.Token, other starlark.Value, _ int) 
 		return !equal, nil
 	}
 	return false, py.TypeErrorf("'%s' is not supported between handles", op)
+}
+
+// equalOperands compares hashable values, each pair of combinators once.
+func equalOperands(x, y starlark.Value, seen map[[2]*transform]bool) bool {
+	switch x := x.(type) {
+	case *transform:
+		y, ok := y.(*transform)
+		if !ok || x.op != y.op || x.hash != y.hash {
+			return false
+		}
+		pair := [2]*transform{x, y}
+		if x == y || seen[pair] {
+			return true
+		}
+		seen[pair] = true // unequal pairs end the whole comparison
+		return equalOperands(x.args, y.args, seen)
+	case starlark.Tuple:
+		y, ok := y.(starlark.Tuple)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for i := range x {
+			if !equalOperands(x[i], y[i], seen) {
+				return false
+			}
+		}
+		return true
+	default:
+		equal, err := starlark.Equal(x, y)
+		return equal && err == nil
+	}
 }
 
 func (r ref) PyRepr(t *starlark.Thread) (string, error) {
