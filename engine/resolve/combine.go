@@ -3,12 +3,14 @@ package resolve
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 func (e *evaluation) concat(args []any) (any, error) {
 	var b strings.Builder
 	for _, arg := range args {
-		if err := e.write(&b, text(arg)); err != nil {
+		if err := e.write(&b, model.Text(arg)); err != nil {
 			return nil, err
 		}
 	}
@@ -26,11 +28,11 @@ func (e *evaluation) join(args []any) (any, error) {
 	var b strings.Builder
 	for i, part := range parts {
 		if i > 0 {
-			if err := e.write(&b, text(args[0])); err != nil {
+			if err := e.write(&b, model.Text(args[0])); err != nil {
 				return nil, err
 			}
 		}
-		if err := e.write(&b, text(part)); err != nil {
+		if err := e.write(&b, model.Text(part)); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // field is a piece of a template: literal text, or an argument to be formatted.
@@ -85,14 +87,14 @@ func parseField(body string) (field, error) {
 func (f field) format(v any) (string, error) {
 	switch f.conversion {
 	case 's':
-		v = text(v)
+		v = model.Text(v)
 	case 'r':
-		v = repr(v)
+		v = model.Repr(v)
 	case 'a':
-		v = ascii(repr(v))
+		v = ascii(model.Repr(v))
 	}
 	if f.spec == "" {
-		return text(v), nil
+		return model.Text(v), nil
 	}
 	spec, err := parseSpec(f.spec)
 	if err != nil {
@@ -228,7 +230,7 @@ func (s spec) float(v float64) (string, error) {
 	switch verb {
 	case 0:
 		if precision < 0 {
-			return s.signed(v < 0, "", strings.TrimPrefix(float(v), "-")), nil
+			return s.signed(v < 0, "", strings.TrimPrefix(model.FloatText(v), "-")), nil
 		}
 		verb = 'g'
 	case '%':
