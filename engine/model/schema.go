@@ -46,6 +46,7 @@ type Field struct {
 	Required     bool
 	Default      Value // used when not Required; deep-copied by whoever takes it
 	Sensitive    bool
+	Printable    bool // may be shown to everybody who may read a plan (operator.md 1.11)
 	PhysicalName bool // holds the name the object has in the cloud
 	Literal      bool // a handle is refused
 	Fill         *Fill

@@ -38,6 +38,7 @@ func testSchemas(t fataler) *model.Schemas {
 	query := resource("aws", "Zones", field("state", model.Immutable), field("names", model.Computed))
 	query.Kind = model.KindData
 	file := resource("local", "File", field("path", model.Immutable), field("content", model.Mutable), field("checksum", model.Computed))
+	file.Fields[0].Printable = true
 	file.Address = func(inputs map[string]any) (string, bool) {
 		path, known := inputs["path"].(string)
 		return path, known

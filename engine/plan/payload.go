@@ -6,7 +6,14 @@ import (
 )
 
 // Payload is the plan's JSON without schema_version, ok and state (PL-17, cli.md 8).
-func (p *Plan) Payload() map[string]any {
+func (p *Plan) Payload() map[string]any { return p.payload(func(v any) any { return v }) }
+
+// PublicPayload is Payload with digests in place of values, for where others may read it
+// (operator.md 1.11).
+func (p *Plan) PublicPayload() map[string]any { return p.payload(func(v any) any { return veiled(v) }) }
+
+// payload shows inputs and outputs as value gives them; null stays null.
+func (p *Plan) payload(value func(any) any) map[string]any {
 	s := p.Summary()
 	changes := make([]any, len(p.Changes))
 	for i := range p.Changes {
@@ -15,11 +22,13 @@ func (p *Plan) Payload() map[string]any {
 	inputs, outputs := map[string]any{}, map[string]any{}
 	envs := map[string]any{"declared": []any{}, "selected": []any{}}
 	if c := p.Compilation; c != nil {
-		if c.Inputs != nil {
-			inputs = c.Inputs
+		for name, v := range c.Inputs {
+			inputs[name] = value(v)
 		}
 		for _, o := range c.Outputs {
-			outputs[o.Key] = published(o.Value)
+			if outputs[o.Key] = published(o.Value); outputs[o.Key] != nil {
+				outputs[o.Key] = value(o.Value)
+			}
 		}
 		envs = map[string]any{"declared": texts(c.EnvsDeclared), "selected": texts(c.EnvsSelected)}
 	}

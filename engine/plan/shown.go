@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
@@ -56,6 +57,18 @@ func shown(v any) string {
 	default:
 		return cut(repr(v))
 	}
+}
+
+// veiled is a value in a place that others may read: the start of its digest.
+func veiled(v any) string {
+	if v == nil || secret(v) || sealed(v) || len(model.References(v)) > 0 {
+		return shown(v)
+	}
+	digest, err := ir.Digest(v)
+	if err != nil {
+		return "(hidden)"
+	}
+	return "sha256:" + digest[:12]
 }
 
 // secret reports whether v holds a secret handle, at any depth.

@@ -18,33 +18,47 @@ const (
 
 var signs = map[Action]string{Create: "+", Update: "~", Replace: "±", Delete: "-", Noop: "="}
 
-// Text is the plan as people read it, without colour (cli.md 7). Whatever a config or a
-// provider put into a value, no control character comes out, and no secret.
-func (p *Plan) Text() string {
-	var b strings.Builder
-	p.writeInputs(&b)
-	for _, group := range p.stacks() {
-		p.writeStack(&b, group)
-	}
-	if len(p.Changes) > 0 {
-		b.WriteByte('\n')
-	}
-	fmt.Fprintf(&b, "Plan: %s\n", p.Summary())
-	p.writeOutputs(&b)
-	p.writeVerdicts(&b)
-	return b.String()
+// Text is the plan as its author reads it, without colour (cli.md 7). Whatever a config or
+// a provider put into a value, no control character comes out, and no secret.
+func (p *Plan) Text() string { return p.text(shown) }
+
+// PublicText is Text for everybody who may read the place where it is shown: a value
+// appears only if its field is declared printable, else a digest stands for it, by which
+// a change can be told (operator.md 1.11).
+func (p *Plan) PublicText() string { return p.text(veiled) }
+
+// textWriter writes a plan; value shows what is not declared printable.
+type textWriter struct {
+	*Plan
+	strings.Builder
+	value func(any) string
 }
 
-func (p *Plan) writeInputs(b *strings.Builder) {
-	if p.Compilation == nil || len(p.Compilation.Inputs) == 0 {
+func (p *Plan) text(value func(any) string) string {
+	w := &textWriter{Plan: p, value: value}
+	w.writeInputs()
+	for _, group := range p.stacks() {
+		w.writeStack(group)
+	}
+	if len(p.Changes) > 0 {
+		w.WriteByte('\n')
+	}
+	fmt.Fprintf(w, "Plan: %s\n", p.Summary())
+	w.writeOutputs()
+	w.writeVerdicts()
+	return w.String()
+}
+
+func (w *textWriter) writeInputs() {
+	if w.Compilation == nil || len(w.Compilation.Inputs) == 0 {
 		return
 	}
 	var parts []string
-	for name, value := range p.Compilation.Inputs {
-		parts = append(parts, printable(name)+"="+shown(value))
+	for name, value := range w.Compilation.Inputs {
+		parts = append(parts, printable(name)+"="+w.value(value))
 	}
 	slices.Sort(parts)
-	fmt.Fprintf(b, "inputs: %s\n", strings.Join(parts, ", "))
+	fmt.Fprintf(w, "inputs: %s\n", strings.Join(parts, ", "))
 }
 
 // stacks groups the changes by stack, in the order of each stack's first node id.
@@ -65,10 +79,10 @@ func (p *Plan) stacks() [][]*Change {
 	return groups
 }
 
-func (p *Plan) writeStack(b *strings.Builder, changes []*Change) {
+func (w *textWriter) writeStack(changes []*Change) {
 	stack := printable(model.StackOf(changes[0].NodeID))
 	rule := max(3, ruleWidth-utf8.RuneCountInString(stack)-1)
-	fmt.Fprintf(b, "%s %s\n", stack, strings.Repeat("─", rule))
+	fmt.Fprintf(w, "%s %s\n", stack, strings.Repeat("─", rule))
 	unchanged := 0
 	for _, c := range changes {
 		if !c.Pending() {
@@ -77,15 +91,15 @@ func (p *Plan) writeStack(b *strings.Builder, changes []*Change) {
 	}
 	for _, c := range changes {
 		if c.Pending() || unchanged <= foldAbove {
-			p.writeChange(b, c)
+			w.writeChange(c)
 		}
 	}
 	if unchanged > foldAbove {
-		fmt.Fprintf(b, "  = %d unchanged\n", unchanged)
+		fmt.Fprintf(w, "  = %d unchanged\n", unchanged)
 	}
 }
 
-func (p *Plan) writeChange(b *strings.Builder, c *Change) {
+func (w *textWriter) writeChange(c *Change) {
 	sign, action := signs[c.Action], string(c.Action)
 	var tags []string
 	if c.Conditional {
@@ -98,12 +112,12 @@ func (p *Plan) writeChange(b *strings.Builder, c *Change) {
 		sign, action = signs[Update], "state"
 		tags = append(tags, c.guardText(), "state only")
 	}
-	fmt.Fprintf(b, "  %s %-7s %s", sign, action, printable(model.ShortID(c.NodeID)))
+	fmt.Fprintf(w, "  %s %-7s %s", sign, action, printable(model.ShortID(c.NodeID)))
 	if len(tags) > 0 {
-		fmt.Fprintf(b, "  [%s]", strings.Join(tags, ", "))
+		fmt.Fprintf(w, "  [%s]", strings.Join(tags, ", "))
 	}
-	b.WriteByte('\n')
-	p.writeFields(b, c)
+	w.WriteByte('\n')
+	w.writeFields(c)
 }
 
 func (c *Change) guardText() string {
@@ -111,36 +125,39 @@ func (c *Change) guardText() string {
 	return fmt.Sprintf("prevent_destroy: %t → %t", recorded, declared)
 }
 
-func (p *Plan) writeFields(b *strings.Builder, c *Change) {
+func (w *textWriter) writeFields(c *Change) {
 	if c.Action != Update && c.Action != Replace {
 		return
 	}
-	values := recorded(p.Snapshot)
+	values := recorded(w.Snapshot)
 	for _, field := range c.ChangedFields {
 		if slices.Contains(c.UpstreamMoved, field) {
-			fmt.Fprintf(b, "      %s: %s (same reference, another value than at its last apply)\n", printable(field), p.movedValue(c, field, values))
+			fmt.Fprintf(w, "      %s: %s (same reference, another value than at its last apply)\n", printable(field), w.movedValue(c, field, values))
 			continue
 		}
 		after := c.Desired.Properties[field]
-		fmt.Fprintf(b, "      %s: %s → %s\n", printable(field), p.oldValue(c, field, values), p.shownField(c, field, after))
+		fmt.Fprintf(w, "      %s: %s → %s\n", printable(field), w.oldValue(c, field, values), w.shownField(c, field, after))
 	}
 	if _, _, differ := c.guardFlip(); differ {
-		fmt.Fprintf(b, "      %s\n", c.guardText())
+		fmt.Fprintf(w, "      %s\n", c.guardText())
 	}
 }
 
 // shownField hides the fields that the type declares sensitive, literals included.
-func (p *Plan) shownField(c *Change, field string, value any) string {
-	schema := schemaOf(p.schemas, c.Desired.Type)
+func (w *textWriter) shownField(c *Change, field string, value any) string {
+	schema := schemaOf(w.schemas, c.Desired.Type)
 	if value != nil && schema != nil && isSensitive(schema, field) {
 		return sensitiveText
 	}
-	return shown(value)
+	if schema != nil && schema.Field(field) != nil && schema.Field(field).Printable {
+		return shown(value)
+	}
+	return w.value(value)
 }
 
 // oldValue is what a field was at the last write. Of a reference that is the recorded
 // value, as long as its digest proves that it still is.
-func (p *Plan) oldValue(c *Change, field string, values Values) string {
+func (w *textWriter) oldValue(c *Change, field string, values Values) string {
 	row := c.Prior
 	if c.PendingDestroy != nil {
 		row = c.PendingDestroy.Row
@@ -153,51 +170,51 @@ func (p *Plan) oldValue(c *Change, field string, values Values) string {
 			}
 		}
 	}
-	return p.shownField(c, field, old)
+	return w.shownField(c, field, old)
 }
 
 // movedValue is what a reference gives now that its upstream stays as it is.
-func (p *Plan) movedValue(c *Change, field string, values Values) string {
+func (w *textWriter) movedValue(c *Change, field string, values Values) string {
 	value := c.Desired.Properties[field]
-	if sensitive(c.Desired, field, p.schemas) {
+	if sensitive(c.Desired, field, w.schemas) {
 		return sensitiveText
 	}
 	if resolved, err := values.Resolve(value); err == nil {
 		value = resolved
 	}
-	return p.shownField(c, field, value)
+	return w.shownField(c, field, value)
 }
 
-func (p *Plan) writeOutputs(b *strings.Builder) {
-	declared := p.Compilation != nil && len(p.Compilation.Outputs) > 0
-	if !declared && len(p.Outputs.Retired) == 0 {
+func (w *textWriter) writeOutputs() {
+	declared := w.Compilation != nil && len(w.Compilation.Outputs) > 0
+	if !declared && len(w.Outputs.Retired) == 0 {
 		return
 	}
-	b.WriteString("\nOutputs:\n")
+	w.WriteString("\nOutputs:\n")
 	if declared {
-		for _, o := range p.Compilation.Outputs {
-			fmt.Fprintf(b, "  %s = %s\n", printable(o.Key), shown(o.Value))
+		for _, o := range w.Compilation.Outputs {
+			fmt.Fprintf(w, "  %s = %s\n", printable(o.Key), w.value(o.Value))
 		}
 	}
-	for _, key := range p.Outputs.Retired {
-		fmt.Fprintf(b, "  %s is retired\n", printable(key))
+	for _, key := range w.Outputs.Retired {
+		fmt.Fprintf(w, "  %s is retired\n", printable(key))
 	}
 }
 
-func (p *Plan) writeVerdicts(b *strings.Builder) {
+func (w *textWriter) writeVerdicts() {
 	mandatory := 0
-	for _, v := range p.Violations {
+	for _, v := range w.Violations {
 		verdict := "WARN"
 		if v.Level == "mandatory" {
 			verdict = "DENY"
 			mandatory++
 		}
-		fmt.Fprintf(b, "policy %s %s: %s\n", verdict, printable(v.Policy), printable(v.Message))
+		fmt.Fprintf(w, "policy %s %s: %s\n", verdict, printable(v.Policy), printable(v.Message))
 	}
 	if mandatory > 0 {
-		fmt.Fprintf(b, "%d mandatory policy violation(s) block apply\n", mandatory)
+		fmt.Fprintf(w, "%d mandatory policy violation(s) block apply\n", mandatory)
 	}
-	for _, warning := range p.Warnings {
-		fmt.Fprintf(b, "warning %s\n", printable(warning))
+	for _, warning := range w.Warnings {
+		fmt.Fprintf(w, "warning %s\n", printable(warning))
 	}
 }

@@ -136,6 +136,39 @@ func TestTextHoldsNoControlCharacter(t *testing.T) {
 	})
 }
 
+// What others may read shows no value that its schema does not declare printable
+// (operator.md 1.11).
+func TestPublicViewHidesValues(t *testing.T) {
+	c := network()
+	c.nodes[fileID].Properties["content"] = "canary-of-a-field"
+	c.nodes[fileID].Properties["path"] = "shown/path.txt"
+	c.inputs = map[string]any{"name-of-an-input": "canary-of-an-input"}
+	c.output("n:o", []any{"canary-of-an-output"})
+	snapshot := applied(t, network())
+	snapshot.Rows[fileID].Properties["content"] = "canary-of-a-row"
+	p := mustPlan(t, c, snapshot)
+
+	text := p.PublicText()
+	payload, err := model.EncodeJSON(p.PublicPayload())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, view := range map[string]string{"text": text, "payload": string(payload)} {
+		if strings.Contains(view, "canary") {
+			t.Errorf("the public %s shows a value:\n%s", what, view)
+		}
+		if !strings.Contains(view, "name-of-an-input") || !strings.Contains(view, "sha256:") {
+			t.Errorf("the public %s lacks names or digests:\n%s", what, view)
+		}
+	}
+	if !strings.Contains(text, "→ 'shown/path.txt'") {
+		t.Errorf("a printable field is hidden:\n%s", text)
+	}
+	if full := p.Text(); strings.Count(full, "canary") != 4 {
+		t.Errorf("the author's text shows %d of 4 values:\n%s", strings.Count(full, "canary"), full)
+	}
+}
+
 func TestTextHidesSecrets(t *testing.T) {
 	text := everyChange(t).Text()
 	for _, secret := range []string{"hunter2", "hunter3"} {

@@ -29,7 +29,7 @@ var (
 				Doc:     "A text file.",
 				Address: filePath,
 				Fields: []model.Field{
-					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Doc: "Where the file is, relative to the root."},
+					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Printable: true, Doc: "Where the file is, relative to the root."},
 					{Name: fieldContent, Type: text, Mutability: model.Mutable, Default: "", Doc: "The text, written as UTF-8."},
 					{Name: fieldChecksum, Type: text, Mutability: model.Computed, Doc: "The hex SHA-256 of the content."},
 				},

@@ -14,11 +14,11 @@ import (
 
 // contents are the data of a view, each within its share.
 func contents(v View) (map[string]string, error) {
-	payload, err := fit(v.Plan.Payload(), "changes", maxPayload)
+	payload, err := fit(v.Plan.PublicPayload(), "changes", maxPayload)
 	if err != nil {
 		return nil, err
 	}
-	data := map[string]string{KeyText: fitText(v.Plan.Text(), maxText), KeyPayload: payload}
+	data := map[string]string{KeyText: fitText(v.Plan.PublicText(), maxText), KeyPayload: payload}
 	if v.Report != nil || v.Failed != "" {
 		if data[KeyRun], err = fit(runDocument(v), "nodes", maxRun); err != nil {
 			return nil, err

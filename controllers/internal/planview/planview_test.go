@@ -127,7 +127,7 @@ func TestContentsAreBounded(t *testing.T) {
 
 func TestPayloadTooLargeWithoutChanges(t *testing.T) {
 	p := creates(3)
-	p.Compilation.Inputs = map[string]any{"big": strings.Repeat("x", maxPayload)}
+	p.Compilation.Inputs = map[string]any{strings.Repeat("x", maxPayload): ""}
 	data, err := contents(View{Plan: p})
 	if err != nil || len(data[KeyPayload]) > maxPayload || !strings.Contains(data[KeyPayload], `"omitted":3`) {
 		t.Errorf("%d bytes, %v", len(data[KeyPayload]), err)
