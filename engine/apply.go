@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*Result, error) {
 	return e.run(ctx, session{
 		partition: req.Partition, store: req.Store, locker: req.Locker, owner: req.Owner, expect: req.Expect, gate: req.Gate,
+		source: req.Compilation.Source,
 		plan: func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
 			return e.Plan(ctx, PlanRequest{Compilation: req.Compilation, Snapshot: snapshot, Owner: req.Owner, OnFailure: req.OnFailure})
 		},
@@ -51,7 +53,7 @@ func (e *Engine) Destroy(ctx context.Context, req DestroyRequest) (*Result, erro
 // beside it.
 func (e *Engine) Refresh(ctx context.Context, req RefreshRequest) (*apply.Drift, error) {
 	r := &apply.Refresh{
-		Provider: e.provider, Schemas: e.Registry.Schemas(), Owner: req.Owner,
+		Provider: e.provider, Schemas: e.Registry.Schemas(), Owner: req.Owner, Source: req.Source,
 		Parallelism: e.parallelism(), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
 	}
 	return r.Run(ctx, req.Snapshot)
@@ -65,6 +67,7 @@ type session struct {
 	owner     string
 	expect    string
 	gate      apply.Gate
+	source    fs.FS
 	plan      func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error)
 	covers    func(id string) bool // ids that the run knows of beside those recorded
 }
@@ -85,7 +88,7 @@ func (e *Engine) run(ctx context.Context, s session) (*Result, error) {
 	if err := expected(s.expect, p, p); err != nil {
 		return result, err
 	}
-	if !p.HasPending() && p.Outputs.Empty() {
+	if !p.HasPending() && p.Outputs.Empty() && !p.Unsynced() {
 		return result, nil
 	}
 	handle, err := s.locker.Acquire(ctx)
@@ -118,7 +121,7 @@ func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, fir
 		return err
 	}
 	run := &apply.Run{
-		Provider: e.provider, Schemas: e.Registry.Schemas(), Store: s.store, Partition: s.partition, Lease: handle, Owner: s.owner,
+		Provider: e.provider, Schemas: e.Registry.Schemas(), Store: s.store, Partition: s.partition, Lease: handle, Owner: s.owner, Source: s.source,
 		Parallelism: e.parallelism(), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
 		Now: e.Now, NewID: e.NewID, Events: e.Events, Gate: s.gate,
 	}

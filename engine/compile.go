@@ -15,6 +15,7 @@ func (e *Engine) Compile(ctx context.Context, source Source, options CompileOpti
 		Inputs:  options.Inputs,
 		Envs:    options.Envs,
 		Fuel:    options.Fuel,
+		Source:  options.Source,
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ package engine
 
 import (
 	"context"
+	"io/fs"
 	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
@@ -44,6 +45,9 @@ type Engine struct {
 	Now         func() time.Time
 	NewID       func() string     // UUIDs
 	Events      func(apply.Event) // may be nil; must not block
+	// PlainSecrets lets runs record sensitive values as plain text, as a command line
+	// without key material does; without it a run that would is refused at its plan.
+	PlainSecrets bool
 }
 
 // Source is the text of a config.
@@ -57,6 +61,9 @@ type CompileOptions struct {
 	Inputs map[string]any
 	Envs   []string // nil = every declared environment
 	Fuel   int64    // steps; 0 = 5,000,000
+	// Source is the tree of files that came with the config (package sourcetree has
+	// some); nil = none. The compilation keeps it for its apply.
+	Source fs.FS
 }
 
 // PlanRequest is what a plan is made from.
@@ -78,8 +85,8 @@ type ApplyRequest struct {
 	// Expect is the changeset digest that must come out under the lock; another one
 	// is a PlanDriftError and nothing is called. "" expects nothing.
 	Expect string
-	// Gate is asked under the lock before phases 1 and 2; an error ends the run
-	// there (AP-25, AP-38). It sees the plan made under the lock. nil = no gate.
+	// Gate is asked under the lock before the first work of each phase; an error ends
+	// the run there (AP-25, AP-38). It sees the plan made under the lock. nil = no gate.
 	Gate func(ctx context.Context, phase apply.Phase, p *plan.Plan) error
 }
 
@@ -97,6 +104,7 @@ type DestroyRequest struct {
 type RefreshRequest struct {
 	Snapshot *state.Snapshot
 	Owner    string
+	Source   fs.FS // what recorded resources of the config's files are compared with; nil = none
 }
 
 // Result is what a run did. Plan is the one made under the lock, or the one before it

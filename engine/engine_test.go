@@ -281,6 +281,67 @@ func TestRefusedBeforeTheLock(t *testing.T) {
 	}
 }
 
+// A run that only brings rows in line takes the lock for it, once, and a destroy goes by
+// what it wrote (PL-3).
+func TestOrderAloneReachesTheRow(t *testing.T) {
+	d := newDesk(t)
+	const first, ordered = "a = File('a', path='a')\nFile('b', path='b')", "a = File('a', path='a')\nFile('b', path='b', depends_on=[a])"
+	d.mustApply(first)
+	clear(d.calls)
+	serial, locks := d.snapshot().Serial, d.locks.Load()
+	result := d.mustApply(ordered)
+	d.wantCalls(map[string]int{})
+	if result.Plan.HasPending() || len(result.Report.Noop) != 2 || d.locks.Load() != locks+1 || d.snapshot().Serial != serial+1 {
+		t.Errorf("report %+v, %d locks, %d writes", result.Report, d.locks.Load()-locks, d.snapshot().Serial-serial)
+	}
+	if got := d.snapshot().Rows["s:local.File:b"].DependsOn; len(got) != 1 || got[0] != "s:local.File:a" {
+		t.Errorf("the row depends on %v", got)
+	}
+	if again := d.mustApply(ordered); again.Report != nil || d.locks.Load() != locks+1 {
+		t.Errorf("the next apply took the lock: %+v", again.Report)
+	}
+}
+
+// What no store can keep and what nobody seals is refused before the lock, by an engine
+// that is told nothing else.
+func TestUnrecordableIsRefusedBeforeTheLock(t *testing.T) {
+	for _, c := range []struct {
+		reason, body string
+		plain        bool
+		kind         model.Kind
+		says         string
+	}{
+		{"NUL in a field", `File("x", path="x", content="a\0b")`, false, model.StateError, "s:local.File:x.content"},
+		{"NUL in an output", `output("o", ["a\0b"])`, false, model.StateError, "'s:o'"},
+		{"a sealed literal in an output", `output("o", {"$sealed": "v2:x"})`, false, model.StateError, "'s:o'"},
+		{"a password without a key", `Password("p")`, false, model.AtlantideError, "s:random.Password:p"},
+		{"a password where plain text is agreed to", `Password("p")`, true, "", ""},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			d := newDesk(t).withAll()
+			d.engine.PlainSecrets = c.plain
+			compilation, err := d.compileWhole("from atlantide.core import Stack, output\nfrom atlantide.providers.local import File\n" +
+				"from atlantide.providers.random import Password\nwith Stack('s', region='r'):\n    " + c.body + "\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := d.request("pass")
+			req.Compilation = compilation
+			_, err = d.engine.Apply(t.Context(), req)
+			if c.kind == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantKind(t, err, c.kind, c.says)
+			if model.ClassOf(err) != model.ClassUser || d.locks.Load() != 0 || d.snapshot().Serial != 0 {
+				t.Errorf("class %v, %d locks, serial %d", model.ClassOf(err), d.locks.Load(), d.snapshot().Serial)
+			}
+		})
+	}
+}
+
 func TestExpectedDigest(t *testing.T) {
 	d := newDesk(t)
 	req := d.request(walkthrough)

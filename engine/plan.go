@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -14,14 +15,15 @@ import (
 // Plan compares a compilation with a snapshot and lets every provider look at what is
 // declared of its types. No provider is called otherwise, nothing is written.
 func (e *Engine) Plan(ctx context.Context, req PlanRequest) (*plan.Plan, error) {
-	if err := e.validate(ctx, req.Compilation.Document, req.Owner); err != nil {
+	if err := e.validate(ctx, req.Compilation.Document, req.Owner, req.Compilation.Source); err != nil {
 		return nil, err
 	}
 	return plan.New(plan.Input{
-		Compilation: req.Compilation,
-		Snapshot:    req.Snapshot,
-		Schemas:     e.Registry.Schemas(),
-		OnFailure:   req.OnFailure,
+		Compilation:  req.Compilation,
+		Snapshot:     req.Snapshot,
+		Schemas:      e.Registry.Schemas(),
+		OnFailure:    req.OnFailure,
+		PlainSecrets: e.PlainSecrets,
 	})
 }
 
@@ -32,11 +34,11 @@ func (e *Engine) PlanDestroy(_ context.Context, snapshot *state.Snapshot) (*plan
 }
 
 // validate hands each provider all of its declared nodes at once, in id order.
-func (e *Engine) validate(ctx context.Context, doc *ir.Document, owner string) error {
+func (e *Engine) validate(ctx context.Context, doc *ir.Document, owner string, source fs.FS) error {
 	nodes := map[string][]*model.Request{}
 	for i := range doc.Nodes {
 		n := &doc.Nodes[i]
-		nodes[n.Provider] = append(nodes[n.Provider], &model.Request{Node: model.NodeOf(n.ID), Owner: owner, Inputs: n.Properties})
+		nodes[n.Provider] = append(nodes[n.Provider], &model.Request{Node: model.NodeOf(n.ID), Owner: owner, Inputs: n.Properties, Source: source})
 	}
 	names := make([]string, 0, len(nodes))
 	for name := range nodes {

@@ -49,8 +49,8 @@ const (
 
 // Reasons of Events that are no reason of a condition.
 const (
-	EventPlanned                = "Planned"
 	EventApprovalDigestMismatch = "ApprovalDigestMismatch"
+	EventPlanViewNotOwned       = "PlanViewNotOwned"
 	EventSuspended              = "Suspended"
 	EventOrphaned               = "Orphaned"
 	EventDestroyed              = "Destroyed"

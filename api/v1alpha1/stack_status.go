@@ -18,15 +18,21 @@ type StackStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// LastHandledReconcileAt echoes the request annotation that was last acted on.
+	// LastHandledReconcileAt echoes the request annotation that was last acted on; a
+	// token of more than 253 bytes as its digest.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// LastHandledApproval echoes the approval annotation that was used, or that named
-	// no pending plan. The same value approves nothing again until the annotation was
-	// taken off once.
+	// LastHandledApproval echoes the approval annotation that was used, whose plan was
+	// superseded while it was pending, or that is no full digest; the latter in short.
+	// The same value approves nothing again until the annotation was taken off once.
 	// +optional
 	LastHandledApproval string `json:"lastHandledApproval,omitempty"`
+
+	// EarlyApproval is present while the approval annotation names a plan that did not
+	// come up yet. It waits for that plan for seven days.
+	// +optional
+	EarlyApproval *EarlyApproval `json:"earlyApproval,omitempty"`
 
 	// Artifact is the configuration that was last evaluated.
 	// +optional
@@ -55,6 +61,14 @@ type StackStatus struct {
 	// Failure is present while the last try failed.
 	// +optional
 	Failure *StackFailure `json:"failure,omitempty"`
+}
+
+// EarlyApproval is an approval that waits for its plan.
+type EarlyApproval struct {
+	// Digest of the approved plan.
+	Digest string `json:"digest"`
+	// Since is when the approval was seen first.
+	Since metav1.Time `json:"since"`
 }
 
 // StackArtifact identifies an evaluated configuration.

@@ -20,10 +20,26 @@ with Stack("demo", region="eu-north-1"):
     File("other", path="out/other.txt", content="x")
 `
 
+const motd = `from atlantide.core import Component
+from atlantide.providers.local import File, SourceFile
+
+class Motd(Component):
+    def __init__(self, name, *, path):
+        self.source = SourceFile("source", path=path)
+        self.file = File("file", path="etc/motd", content=self.source.content)
+`
+
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv(envDebug, "")
+	write(t, projectFile, "")
+	write(t, "conf/motd.txt", "hello\n")
+	write(t, ".atlantis/components/acme/__init__.py", motd)
+	write(t, ".atlantis/components/bad/__init__.py", "x = 1\nimport os\n")
+	t.Chdir("conf")
+	write(t, "site.py", "from atlantide.components.acme import Motd\nMotd('m', path='conf/motd.txt')\n")
+	write(t, "bad.py", "from atlantide.components.bad import x\n")
 	write(t, "infra.py", greeting)
 	write(t, "loop.py", "x = 1\nwhile True:\n    pass\n")
 	tests := []struct {
@@ -53,6 +69,11 @@ func TestRun(t *testing.T) {
 		{
 			name: "outside the subset", reason: "the line and a caret under the construct", args: []string{"validate", "loop.py"}, code: 1,
 			mentions: []string{"error: ", "(line 2, col 1)\n", "   2 | while True:\n       ^\n"},
+		},
+		{name: "files and components", reason: "the project is the folder above that has the project file", args: []string{"validate", "site.py"}, stdout: "ok site.py — 2 resource(s), no cycles\n"},
+		{
+			name: "a component outside the dialect", reason: "its own file and line are shown", args: []string{"validate", "bad.py"}, code: 1,
+			mentions: []string{"error: .atlantis/components/bad/__init__.py: ", "'os'", "   2 | import os\n       ^\n"},
 		},
 		{name: "fuel", reason: "a budget of one step ends at once", args: []string{"validate", "infra.py", "--fuel", "1"}, code: 1, mentions: []string{"error: "}},
 		{name: "fuel out of range", reason: "the limit is named", args: []string{"validate", "infra.py", "--fuel", "100000001"}, code: 1, mentions: []string{"--fuel", "100000000"}},
@@ -175,6 +196,9 @@ func TestTwoDashes(t *testing.T) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Clean(name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 	"github.com/atlantide-org/atlantide-operator/providers"
 	"github.com/atlantide-org/atlantide-operator/providers/aws"
 	"github.com/atlantide-org/atlantide-operator/providers/local"
@@ -56,7 +58,7 @@ func newValidate() *cobra.Command {
 
 func (o *validateOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("no config: name its file, as in 'atlantide validate infra.py'; this version reads no atlantide.toml")
+		return errors.New("no config: name its file, as in 'atlantide validate infra.py'; this version takes none from atlantide.toml")
 	}
 	if o.fuel < 0 || o.fuel > maxFuel {
 		return fmt.Errorf("--fuel must be from 1 to %d, not %d", maxFuel, o.fuel)
@@ -69,12 +71,21 @@ func (o *validateOptions) run(ctx context.Context, args []string, stdout, stderr
 	if err != nil {
 		return err
 	}
-	e, err := newEngine()
+	project, err := projectFolder()
+	if err != nil {
+		return err
+	}
+	tree, err := sourcetree.OpenFolder(project)
+	if err != nil {
+		return fmt.Errorf("cannot read the project folder: %w", err)
+	}
+	defer tree.Close()
+	e, err := newEngine(project)
 	if err != nil {
 		return err
 	}
 	compilation, err := e.Compile(ctx, engine.Source{Filename: args[0], Text: text}, engine.CompileOptions{
-		Inputs: inputs, Envs: o.envs, Fuel: o.fuel,
+		Inputs: inputs, Envs: o.envs, Fuel: o.fuel, Source: tree,
 	})
 	if err != nil {
 		return err
@@ -148,13 +159,29 @@ func readConfig(path string) (string, error) {
 	return string(data), nil
 }
 
-// newEngine is the engine of the command line: the working directory is the project.
-func newEngine() (*engine.Engine, error) {
-	dir, err := os.Getwd()
+// projectFile marks the folder of a project (cli.md 2).
+const projectFile = "atlantide.toml"
+
+// projectFolder is the working directory or the nearest folder above it that has a
+// project file; without one it is the working directory.
+func projectFolder() (string, error) {
+	working, err := os.Getwd()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	files, err := local.NewProject(dir)
+	for dir := working; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(dir, projectFile)); err == nil && info.Mode().IsRegular() {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return working, nil
+		}
+	}
+}
+
+// newEngine is the engine of the command line.
+func newEngine(project string) (*engine.Engine, error) {
+	files, err := local.NewProject(project)
 	if err != nil {
 		return nil, err
 	}

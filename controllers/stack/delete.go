@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,30 +19,31 @@ import (
 // delete lets a deleted Stack go: at once where nothing is recorded, after one
 // announcement under Orphan, after its resources under Destroy. It needs neither the
 // source nor the inputs.
-func (r *Reconciler) delete(ctx context.Context, p *pass) outcome {
-	if !controllerutil.ContainsFinalizer(p.stack, v1alpha1.Finalizer) {
+func (r *Reconciler) delete(ctx context.Context, sc *scope) outcome {
+	if !controllerutil.ContainsFinalizer(sc.stack, v1alpha1.Finalizer) {
 		return outcome{label: labelGone, kept: true}
 	}
-	p.found.request = reconcileRequest(p.stack)
-	seen, err := r.Plans.Current(ctx, p.partition())
+	sc.found.request = requestToken(reconcileRequest(sc.stack))
+	current, err := r.Plans.Current(ctx, sc.partition())
 	if err != nil {
 		return refused(err, stageDestroy)
 	}
-	snapshot, err := r.Store.Load(ctx, p.partition())
+	sc.used = usedUnder(current, sc.approval)
+	snapshot, err := r.Store.Load(ctx, sc.partition())
 	if err != nil {
 		return refused(err, stageDestroy)
 	}
-	p.sees(snapshot)
+	sc.observe(snapshot)
 	switch {
 	case len(snapshot.Rows)+len(snapshot.Pending) == 0:
-		return r.letGo(ctx, p, labelDestroyed, nil)
-	case deletionPolicy(p.stack) == v1alpha1.DeletionOrphan:
-		return r.orphan(ctx, p, snapshot)
-	case p.stack.Spec.Suspend:
+		return r.finalize(ctx, sc, snapshot.Serial, labelDestroyed, nil)
+	case deletionPolicy(sc.stack) == v1alpha1.DeletionOrphan:
+		return r.orphan(ctx, sc, snapshot)
+	case sc.stack.Spec.Suspend:
 		return blocked(v1alpha1.ReasonDeletionSuspended, fmt.Sprintf(
 			"%s not destroyed while the Stack is suspended; take spec.suspend away to destroy them", countedAre(len(snapshot.Rows), "resource")))
 	}
-	return r.destroy(ctx, p, seen, snapshot)
+	return r.destroy(ctx, sc, current, snapshot)
 }
 
 // blocked is the outcome of a deletion that waits for a change by the user.
@@ -54,9 +56,9 @@ func blocked(reason, message string) outcome {
 }
 
 // orphan leaves the resources and their record, and says so once.
-func (r *Reconciler) orphan(ctx context.Context, p *pass, snapshot *state.Snapshot) outcome {
+func (r *Reconciler) orphan(ctx context.Context, sc *scope, snapshot *state.Snapshot) outcome {
 	count := len(snapshot.Rows) + len(snapshot.Pending)
-	o := r.letGo(ctx, p, labelOrphaned, &notice{eventWarning, v1alpha1.EventOrphaned, "Delete", bounded(fmt.Sprintf(
+	o := r.finalize(ctx, sc, snapshot.Serial, labelOrphaned, &notice{eventWarning, v1alpha1.EventOrphaned, "Delete", bounded(fmt.Sprintf(
 		"%s managed by nobody from now on, as spec.deletion.policy Orphan says: %s",
 		countedAre(count, "resource"), listed(slices.Collect(maps.Keys(snapshot.Rows)))))})
 	if o.label == labelOrphaned {
@@ -67,60 +69,73 @@ func (r *Reconciler) orphan(ctx context.Context, p *pass, snapshot *state.Snapsh
 
 // destroy deletes every recorded resource under the lock, through the same record and
 // gates as any plan.
-func (r *Reconciler) destroy(ctx context.Context, p *pass, seen *state.PlanRecord, snapshot *state.Snapshot) outcome {
-	planned, err := r.Engine.PlanDestroy(ctx, snapshot)
+func (r *Reconciler) destroy(ctx context.Context, sc *scope, current *state.PlanRecord, snapshot *state.Snapshot) outcome {
+	plan, err := r.Engine.PlanDestroy(ctx, snapshot)
 	if err != nil {
 		return refused(err, stageDestroy)
 	}
-	m := &making{seen: seen, plan: planned, head: state.Head{
-		UID: string(p.stack.UID), Generation: p.stack.Generation, SourceKind: "deletion", Revision: "state",
+	pl := &planned{current: current, plan: plan, head: state.Head{
+		UID: string(sc.stack.UID), Generation: sc.stack.Generation, SourceKind: "deletion", Revision: "state",
 	}}
-	record, err := r.record(ctx, p, m)
+	if err := r.echoUsed(ctx, sc); err != nil {
+		return notWritten(err, stageDestroy)
+	}
+	record, err := r.record(ctx, sc, pl)
+	if errors.Is(err, state.ErrPartitionDeleted) {
+		// They were let go already, under Orphan, by a reconcile that ended half-way.
+		return r.orphan(ctx, sc, snapshot)
+	}
 	if err != nil {
 		return refused(err, stageDestroy)
 	}
-	needed := approvalNeeded(requiredApproval(p.stack), record.Summary.Destructive, true)
-	v := judge(needed, p.approval, p.stack.Status.LastHandledApproval, record.ChangesetDigest)
+	v := r.judge(sc, approvalNeeded(requiredApproval(sc.stack), record.Summary.Destructive, true), record)
 	if !v.mayRun() {
-		return r.wait(ctx, p, m, record, v)
+		return r.wait(ctx, sc, pl, record, v)
 	}
-	n := r.begin(p, m, record, v, operationDestroy)
-	if err := r.unmovedHead(ctx, n); err != nil {
+	n := r.begin(sc, pl, record, v, operationDestroy)
+	if err := r.checkHead(ctx, n); err != nil {
 		return refused(err, stageDestroy)
 	}
 	result, err := r.Engine.Destroy(ctx, engine.DestroyRequest{
-		Partition: p.partition(), Store: r.Store, Locker: n.lock, Owner: p.owner(),
+		Partition: sc.partition(), Store: r.Store, Locker: n.lock, Owner: sc.owner(),
 		Expect: record.ChangesetDigest, Gate: n.gate(r),
 	})
-	if err = r.conclude(ctx, n, result, err); err != nil {
+	r.recordResult(ctx, n, result, err)
+	if err != nil {
 		o := n.failed(err, stageDestroy)
 		if n.started {
-			o.message = bounded(fmt.Sprintf("%s; %s left", cut(o.message, maxMessage/2), counted(int(p.found.state.Resources), "resource")))
+			o.message = bounded(fmt.Sprintf("%s; %s left", cut(o.message, maxMessage/2), counted(int(sc.found.state.Resources), "resource")))
 		}
 		return o
 	}
-	return r.letGo(detached(ctx), p, labelDestroyed, &notice{eventNormal, v1alpha1.EventDestroyed, "Delete", bounded(fmt.Sprintf(
+	return r.finalize(detached(ctx), sc, sc.found.state.Serial, labelDestroyed, &notice{eventNormal, v1alpha1.EventDestroyed, "Delete", bounded(fmt.Sprintf(
 		"destroyed %s: %s", counted(len(snapshot.Rows), "resource"), listed(slices.Collect(maps.Keys(snapshot.Rows)))))})
 }
 
-// letGo ends the partition, removes the Lease, and last the finalizer, with which the
-// Stack is gone.
-func (r *Reconciler) letGo(ctx context.Context, p *pass, label string, event *notice) outcome {
-	if err := r.Store.DeletePartition(ctx, p.partition()); err != nil {
+// finalize removes the Lease, ends the partition as it was at that serial, and last
+// takes off the finalizer, with which the Stack is gone. The Lease comes first: one that
+// is held stands for a run that may still make something.
+func (r *Reconciler) finalize(ctx context.Context, sc *scope, serial int64, label string, event *notice) outcome {
+	if err := r.Leases.Delete(ctx, sc.key(), sc.stack.UID); err != nil {
 		return refused(err, stageDestroy)
 	}
-	if err := r.Leases.Delete(ctx, p.key(), p.stack.UID); err != nil {
+	ended, err := r.Store.DeletePartition(ctx, sc.partition(), serial)
+	if err != nil {
 		return refused(err, stageDestroy)
 	}
-	if event != nil {
-		r.emit(p.stack, event) // while there is an object that it is about
+	if !ended {
+		return lookAgain()
 	}
-	before := p.stack.DeepCopy()
-	controllerutil.RemoveFinalizer(p.stack, v1alpha1.Finalizer)
-	err := r.Client.Patch(ctx, p.stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	// While there is an object that it is about, and once, also if that object stays.
+	if event != nil && r.memory.news(sc.key(), event.reason, string(sc.stack.UID)) {
+		r.emit(sc.stack, event)
+	}
+	before := sc.stack.DeepCopy()
+	controllerutil.RemoveFinalizer(sc.stack, v1alpha1.Finalizer)
+	err = r.Client.Patch(ctx, sc.stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
-		*p.stack = *before
-		return refused(err, stageDestroy)
+		*sc.stack = *before
+		return notWritten(err, stageDestroy)
 	}
 	return outcome{label: label, kept: true, gone: true}
 }

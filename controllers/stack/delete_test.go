@@ -1,7 +1,9 @@
 package stack
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 func (l *land) remove(s *v1alpha1.Stack) {
@@ -153,10 +156,65 @@ func TestFailedDestroyIsTriedAgain(t *testing.T) {
 	if !strings.Contains(message(s), "the disk is away") || !strings.Contains(message(s), "left") || s.Status.Failure == nil {
 		t.Errorf("message %q, failure %+v", message(s), s.Status.Failure)
 	}
-	l.eventually(func(g gomega.Gomega) { g.Expect(l.read(s).Status.Failure.Count).To(gomega.BeNumerically(">", 1)) })
+	l.eventually(func(g gomega.Gomega) { g.Expect(l.read(s).Status.Failure.Count).To(gomega.BeNumerically(">", 2)) })
+	l.toldOnce(s, v1alpha1.ReasonDestroying) // a retry that fails as before is no news
 	broken.Store(false)
 	l.gone(s)
 	if files := l.files(s); len(files) != 0 {
 		t.Errorf("files are left: %q", files)
 	}
+}
+
+// An orphaning that ended half-way is finished, also when the policy is another one by
+// then: what was let go is not destroyed.
+func TestInterruptedOrphaning(t *testing.T) {
+	t.Parallel()
+	l := newLand(t)
+	o := l.operate()
+	s := l.applied(l.create(l.stackOf("greeting", variantA())))
+	o.stop()
+	l.remove(s)
+	ended, err := l.direct().DeletePartition(t.Context(), string(s.UID), s.Status.State.Serial)
+	if !ended || err != nil {
+		t.Fatalf("ended %v, %v", ended, err)
+	}
+	l.edit(s, destroyed)
+	next := l.operate()
+	l.gone(s)
+	if files := l.files(s); len(files) != 2 || next.spent().ProviderCalls != 0 {
+		t.Errorf("files %q", files)
+	}
+	l.toldOnce(s, v1alpha1.EventOrphaned)
+}
+
+// overtakenState does something once before a partition is deleted.
+type overtakenState struct {
+	State
+	before func()
+}
+
+func (s overtakenState) DeletePartition(ctx context.Context, partition string, serial int64) (bool, error) {
+	s.before()
+	return s.State.DeletePartition(ctx, partition, serial)
+}
+
+// A row that lands when the partition was looked at already is neither lost nor
+// overlooked.
+func TestRowThatLandsBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	l := newLand(t)
+	s := l.stackOf("greeting", variantA())
+	store := l.direct()
+	land := sync.OnceFunc(func() {
+		fence := l.take(store, s, "another run")
+		l.Expect(store.Commit(l.Context(), string(s.UID), fence, state.Batch{PutRows: []*state.Row{{ID: "demo:local.File:late"}}})).To(gomega.Succeed())
+	})
+	l.operate(func(set *settings) { set.state = func(s State) State { return overtakenState{s, land} } })
+	s = l.applied(l.create(s))
+	l.remove(s)
+	l.gone(s)
+	l.eventually(func(g gomega.Gomega) {
+		g.Expect(l.events(s, v1alpha1.EventOrphaned)).To(gomega.ConsistOf(gomega.And(
+			gomega.HavePrefix("3 resources"), gomega.ContainSubstring("demo:local.File:late"))))
+	})
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// unmovedHead reads the Stack and its source from the API server and compares them
+// checkHead reads the Stack and its source from the API server and compares them
 // with what the plan was made from (AP-13, AP-14, AP-17, AP-19). What cannot be read
 // refuses (AP-15).
-func (r *Reconciler) unmovedHead(ctx context.Context, n *run) error {
+func (r *Reconciler) checkHead(ctx context.Context, n *run) error {
 	live := &v1alpha1.Stack{}
-	err := r.Live.Get(ctx, n.pass.key(), live)
+	err := r.Live.Get(ctx, n.scope.key(), live)
 	if apierrors.IsNotFound(err) {
 		return staleHead("the Stack is gone")
 	}
 	if err != nil {
 		return model.Errorf(model.AtlantideError, model.ClassTransient, "cannot read the Stack before its plan runs: %w", err)
 	}
-	if why := movedHead(n, live); why != "" {
+	if why := headChange(n, live); why != "" {
 		return staleHead(why)
 	}
 	if n.operation == operationDestroy || live.Spec.Source.ConfigMapRef == nil {
@@ -40,8 +40,8 @@ func (r *Reconciler) unmovedHead(ctx context.Context, n *run) error {
 	return nil
 }
 
-// movedHead says what of a Stack is not as the plan was made from, "" if all is.
-func movedHead(n *run, live *v1alpha1.Stack) string {
+// headChange says what of a Stack is not as the plan was made from, "" if all is.
+func headChange(n *run, live *v1alpha1.Stack) string {
 	deleting := n.operation == operationDestroy
 	head := n.record.Head
 	switch {
@@ -59,10 +59,10 @@ func movedHead(n *run, live *v1alpha1.Stack) string {
 	return ""
 }
 
-// unmovedRecord loads the current record and compares it with the one that runs; the
+// checkRecord loads the current record and compares it with the one that runs; the
 // first time, it becomes Applying (AP-16, AP-25).
-func (r *Reconciler) unmovedRecord(ctx context.Context, n *run) error {
-	partition := n.pass.partition()
+func (r *Reconciler) checkRecord(ctx context.Context, n *run) error {
+	partition := n.scope.partition()
 	current, err := r.Plans.Current(ctx, partition)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (r *Reconciler) unmovedRecord(ctx context.Context, n *run) error {
 	if !moved {
 		return staleHead("the plan was superseded")
 	}
-	n.started, n.pass.ran = true, true
+	n.started, n.scope.ran = true, true
 	return nil
 }
 

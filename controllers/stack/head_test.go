@@ -14,7 +14,7 @@ import (
 )
 
 // AP-18, AP-19: whatever of the head moved or is empty refuses, and says what it was.
-func TestMovedHead(t *testing.T) {
+func TestHeadChange(t *testing.T) {
 	now := metav1.Now()
 	cases := []struct {
 		reason    string
@@ -41,7 +41,7 @@ func TestMovedHead(t *testing.T) {
 			approve(digestA)(live)
 			n := &run{operation: c.operation, record: &state.PlanRecord{ChangesetDigest: digestA, Head: state.Head{UID: "u", Generation: 3}}}
 			c.change(live, n)
-			if got := movedHead(n, live); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			if got := headChange(n, live); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -60,9 +60,13 @@ func TestStatusIsBounded(t *testing.T) {
 	for _, o := range []outcome{
 		refused(failed, stageRun), refused(failed, stageDestroy), refused(&model.Error{Kind: model.LockError, Message: long}, stageRun),
 		refused(&model.Error{Kind: model.LanguageError, Class: model.ClassUser, Message: long, Line: 1, Col: 900, Source: long}, stagePlan),
-		waiting(verdictMismatch, plan, long, ""), waiting(verdictSpent, plan, digestA, digestB), blocked("X", long+listed(ids)),
+		waiting(verdictMismatch, plan, approvalToken(long), ""), waiting(verdictSpent, plan, digestA, digestB), blocked("X", long+listed(ids)),
+		waiting(verdictEarly, plan, digestB, digestA), steady(1, []string{long, long}), applied(1, []string{long}, plan.Text),
 	} {
-		next := settle(v1alpha1.StackStatus{}, stackAt(1), findings{plan: plan}, o, noon)
+		found := findings{plan: plan, request: requestToken(long), approval: &handledApproval{
+			digest: approvalToken(long), early: &v1alpha1.EarlyApproval{Digest: digestB, Since: metav1.NewTime(noon)},
+		}}
+		next := settle(v1alpha1.StackStatus{}, stackAt(1), found, o, noon)
 		text, err := json.Marshal(next)
 		if err != nil || len(text) > 8<<10 {
 			t.Errorf("%s: a status of %d bytes (%v)", o.reason, len(text), err)

@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/planview"
+	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 )
 
 // greeting is the documents' walkthrough.
@@ -183,12 +186,20 @@ func (l *land) steady(o *operator, s *v1alpha1.Stack) *v1alpha1.Stack {
 // the Stack as it is.
 func (o *operator) caughtUp(s *v1alpha1.Stack) {
 	o.Helper()
+	o.cached(s)
+	o.eventually(func(g gomega.Gomega) {
+		_, remembered := o.reconciler.memory.recall(keyOf(s))
+		g.Expect(remembered).To(gomega.BeTrue())
+	})
+}
+
+// cached waits until the operator's cache shows a Stack as it is.
+func (o *operator) cached(s *v1alpha1.Stack) {
+	o.Helper()
 	o.eventually(func(g gomega.Gomega) {
 		cached := &v1alpha1.Stack{}
 		g.Expect(o.reconciler.Client.Get(o.Context(), keyOf(s), cached)).To(gomega.Succeed())
 		g.Expect(cached.ResourceVersion).To(gomega.Equal(s.ResourceVersion))
-		_, remembered := o.reconciler.memory.recall(keyOf(s))
-		g.Expect(remembered).To(gomega.BeTrue())
 	})
 }
 
@@ -216,7 +227,7 @@ func TestUpdate(t *testing.T) {
 	if s.Status.Plan.Text != "+0 ~2 ±0 -0" {
 		t.Errorf("plan %s", s.Status.Plan.Text)
 	}
-	if text := l.view(s)[planview.KeyText]; !strings.Contains(text, "content: 'hello atlantide' → 'hello world'") {
+	if text := l.view(s)[planview.KeyText]; !strings.Contains(text, "~ update  local.File:greeting\n      content: ") || !strings.HasSuffix(text, "\nDigest: "+s.Status.Plan.Digest+"\n") {
 		t.Errorf("plan.txt:\n%s", text)
 	}
 }
@@ -254,6 +265,7 @@ func TestSuspend(t *testing.T) {
 	if now := l.read(s); now.Status.ObservedGeneration == now.Generation || l.files(s)["out/greeting.txt"] != "hello atlantide" {
 		t.Errorf("a suspended Stack was worked on: %+v", now.Status)
 	}
+	l.toldOnce(s, v1alpha1.EventSuspended)
 	s = l.applied(l.edit(s, func(s *v1alpha1.Stack) { s.Spec.Suspend = false }))
 	if got := l.files(s)["out/greeting.txt"]; got != "hello world" {
 		t.Errorf("after it was resumed the file holds %q", got)
@@ -271,8 +283,14 @@ with Stack("demo", region="eu-north-1"):
     File("greeting", path="greeting.txt", content=atlantide.input("greeting", default="nothing"))
 `
 	s := l.applied(l.create(l.stackOf("greeting", config, withInputs(`{"greeting": "from the spec"}`))))
-	if got := l.files(s)["greeting.txt"]; got != "from the spec" {
-		t.Errorf("the file holds %q", got)
+	if got := l.files(s)["greeting.txt"]; got != "from the spec" || strings.Contains(message(s), "warning") {
+		t.Errorf("the file holds %q, message %q", got, message(s))
+	}
+	// A name that nothing asks for is a typing error more often than not.
+	const warning = "the configuration never reads what spec.inputs gives as 'greetnig'"
+	s = l.applied(l.edit(s, withInputs(`{"greetnig": "from the spec"}`)))
+	if got := l.files(s)["greeting.txt"]; got != "nothing" || !strings.Contains(message(s), warning) || !strings.Contains(l.view(s)[planview.KeyText], warning) {
+		t.Errorf("the file holds %q, message %q, plan.txt:\n%s", got, message(s), l.view(s)[planview.KeyText])
 	}
 	s = l.settled(l.edit(s, withInputs(`{"greeting": {"$secret_ref": {"name": "x", "provider": null}}}`)), metav1.ConditionFalse, v1alpha1.ReasonInputInvalid)
 	if !strings.Contains(message(s), "spec.inputs.greeting") {
@@ -310,13 +328,87 @@ func TestFailedRunIsTriedAgain(t *testing.T) {
 func TestStackNamesBelongToOneStack(t *testing.T) {
 	t.Parallel()
 	l := newLand(t)
-	l.operate()
+	o := l.operate()
 	first := l.applied(l.create(l.stackOf("first", variantA(), destroyed)))
 	second := l.settled(l.create(l.stackOf("second", variantA())), metav1.ConditionFalse, v1alpha1.ReasonStateKeyConflict)
 	if !strings.Contains(message(second), "'first'") || len(l.files(second)) != 0 {
 		t.Errorf("message %q, files %v", message(second), l.files(second))
 	}
+	// It looks again by itself, and writes nothing while nothing changed.
+	if after := o.reconcile(second).RequeueAfter; after == 0 || l.read(second).ResourceVersion != second.ResourceVersion {
+		t.Errorf("after %s, resourceVersion from %s to %s", after, second.ResourceVersion, l.read(second).ResourceVersion)
+	}
 	l.Expect(l.client.Delete(l.Context(), first)).To(gomega.Succeed())
 	l.gone(first)
-	l.applied(l.edit(second, annotate(v1alpha1.AnnotationReconcileRequestedAt, "1")))
+	l.applied(second)
+}
+
+// treeEngine shows the file "hello.txt" of the trees that configs are compiled with.
+type treeEngine struct {
+	Engine
+	texts chan<- string
+}
+
+func (e treeEngine) Compile(ctx context.Context, s engine.Source, o engine.CompileOptions) (*ir.Compilation, error) {
+	text, err := fs.ReadFile(o.Source, "hello.txt")
+	if err != nil {
+		text = []byte(err.Error())
+	}
+	e.texts <- string(text)
+	return e.Engine.Compile(ctx, s, o)
+}
+
+// Further files of the source are the tree that a config reads from.
+func TestSourceTree(t *testing.T) {
+	t.Parallel()
+	l := newLand(t)
+	texts := make(chan string, 16)
+	l.operate(func(set *settings) { set.engine = func(e Engine) Engine { return treeEngine{e, texts} } })
+	stack := l.stackOf("greeting", variantA())
+	stack.Spec.Source.Inline.Files["hello.txt"] = "hello from the tree"
+	s := l.applied(l.create(stack))
+	if got := <-texts; got != "hello from the tree" {
+		t.Errorf("it is read as %q", got)
+	}
+	l.applied(l.edit(s, func(s *v1alpha1.Stack) { s.Spec.Source.Inline.Files["hello.txt"] = "changed" }))
+	if got := <-texts; got != "changed" {
+		t.Errorf("after an edit it is read as %q", got)
+	}
+}
+
+// Somebody else's ConfigMap of the view's name is left alone, which is told once, and
+// costs no further look.
+func TestForeignPlanView(t *testing.T) {
+	t.Parallel()
+	l := newLand(t)
+	o := l.operate()
+	mine := l.sourceMap(planview.Name("greeting"), "x = 1\n")
+	s := l.steady(o, l.create(l.stackOf("greeting", variantA())))
+	s = l.steady(o, l.edit(s, setConfig(greeting("out/greeting.txt", "hello world"))))
+	before := o.spent()
+	o.reconcile(s)
+	if spent := o.spent().since(before); spent.Compiles != 0 || spent.APIWrites != 0 {
+		t.Errorf("a further reconcile cost %+v", spent)
+	}
+	l.toldOnce(s, v1alpha1.EventPlanViewNotOwned)
+	if now := l.view(s); !cmp.Equal(now, mine.Data) {
+		t.Errorf("the user's ConfigMap became %v", now)
+	}
+}
+
+// A status that somebody else wrote is mended at the next look.
+func TestForeignStatusIsMended(t *testing.T) {
+	t.Parallel()
+	l := newLand(t)
+	o := l.operate()
+	s := l.steady(o, l.create(l.stackOf("greeting", variantA())))
+	s = l.rewriteStatus(s, func(status *v1alpha1.StackStatus) {
+		status.Conditions[0].Status, status.Conditions[0].Reason = metav1.ConditionFalse, "Broken"
+		status.Failure = &v1alpha1.StackFailure{Count: 7, Class: "User", LastTime: metav1.Now()}
+	})
+	o.cached(s)
+	o.reconcile(s)
+	if s = l.applied(s); s.Status.Failure != nil {
+		t.Errorf("failure %+v", s.Status.Failure)
+	}
 }

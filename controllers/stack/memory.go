@@ -1,67 +1,86 @@
 package stack
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 )
 
 // memory remembers, per Stack, what its last conclusive reconcile saw, so that an
-// unchanged Stack costs nothing. Losing it costs one compile and one plan; nothing is
-// ever right because of it (O-14).
+// unchanged Stack costs nothing, and what was told about it, so that nothing is told
+// twice. Losing it costs one compile and one plan; nothing is ever right because of it
+// (O-14).
 type memory struct {
 	mu    sync.Mutex
-	seen  map[types.NamespacedName]sight
-	wrote map[types.NamespacedName]string // resourceVersion of the last write
+	seen  map[types.NamespacedName]fingerprint
+	wrote map[types.NamespacedName]string            // resourceVersion of the last write
+	told  map[types.NamespacedName]map[string]string // what was told last, by reason
 }
 
-// sight is everything that a reconcile depends on, and how it ended. Equal sights mean
-// equal outcomes.
-type sight struct {
+// fingerprint is everything that a reconcile depends on, and how it ended. Equal
+// fingerprints mean equal outcomes.
+type fingerprint struct {
 	uid           types.UID
 	generation    int64
 	sourceVersion string // of the ConfigMap; "" for inline
 	serial        int64
-	approval      string // the annotation
-	ended         ending
+	approval      string // the annotation, as a token
+	concluded     conclusion
+	status        [sha256.Size]byte // what was written; anything else is to be mended
 }
 
-// ending says how much of a reconcile an unchanged sight replaces.
-type ending int
+// statusHash identifies a status.
+func statusHash(status *v1alpha1.StackStatus) [sha256.Size]byte {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return [sha256.Size]byte{} // of a struct of plain values there is none
+	}
+	return sha256.Sum256(text)
+}
+
+// conclusion says how much of a reconcile an unchanged fingerprint replaces.
+type conclusion int
 
 const (
-	// endedSteady: applied, nothing to do.
-	endedSteady ending = iota + 1
-	// endedWaiting: a plan waits for its approval.
-	endedWaiting
-	// endedStalled: an error that only a change mends.
-	endedStalled
-	// endedUnread: an error that only a change of the source or the spec mends, found
-	// before state was looked at.
-	endedUnread
-	// endedSuspended: nothing was looked at.
-	endedSuspended
+	// concludedSteady: applied, nothing to do.
+	concludedSteady conclusion = iota + 1
+	// concludedWaiting: a plan waits for its approval.
+	concludedWaiting
+	// concludedStalled: an error that only a change mends.
+	concludedStalled
+	// concludedUnread: an error that only a change of the source or the spec mends,
+	// found before state was looked at.
+	concludedUnread
+	// concludedSuspended: nothing was looked at.
+	concludedSuspended
 )
 
 // readsState reports whether the outcome depends on the state's serial.
-func (e ending) readsState() bool { return e != endedUnread }
+func (c conclusion) readsState() bool { return c != concludedUnread }
 
 // stalled reports whether a request to reconcile means more than an echo.
-func (e ending) stalled() bool { return e == endedStalled || e == endedUnread }
+func (c conclusion) stalled() bool { return c == concludedStalled || c == concludedUnread }
 
 func newMemory() *memory {
-	return &memory{seen: map[types.NamespacedName]sight{}, wrote: map[types.NamespacedName]string{}}
+	return &memory{
+		seen: map[types.NamespacedName]fingerprint{}, wrote: map[types.NamespacedName]string{},
+		told: map[types.NamespacedName]map[string]string{},
+	}
 }
 
-func (m *memory) recall(key types.NamespacedName) (sight, bool) {
+func (m *memory) recall(key types.NamespacedName) (fingerprint, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, ok := m.seen[key]
 	return s, ok
 }
 
-func (m *memory) keep(key types.NamespacedName, s sight) {
+func (m *memory) keep(key types.NamespacedName, s fingerprint) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seen[key] = s
@@ -79,6 +98,7 @@ func (m *memory) drop(key types.NamespacedName) {
 	defer m.mu.Unlock()
 	delete(m.seen, key)
 	delete(m.wrote, key)
+	delete(m.told, key)
 }
 
 // note keeps the resourceVersion that a write of ours got.
@@ -95,4 +115,18 @@ func (m *memory) behind(key types.NamespacedName, version string) bool {
 	defer m.mu.Unlock()
 	order, err := resourceversion.CompareResourceVersion(version, m.wrote[key])
 	return err == nil && order < 0
+}
+
+// news reports whether this is not what was told last of a Stack under a reason.
+func (m *memory) news(key types.NamespacedName, reason, what string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if last, ok := m.told[key][reason]; ok && last == what {
+		return false
+	}
+	if m.told[key] == nil {
+		m.told[key] = map[string]string{}
+	}
+	m.told[key][reason] = what
+	return true
 }

@@ -26,3 +26,21 @@ func TestMemoryKnowsAStaleObject(t *testing.T) {
 		t.Error("a Stack that is gone is remembered")
 	}
 }
+
+func TestMemoryTellsOnce(t *testing.T) {
+	m := newMemory()
+	key := types.NamespacedName{Namespace: "team", Name: "s"}
+	for i, c := range []struct {
+		reason, what string
+		want         bool
+	}{
+		{"Orphaned", "a", true}, {"Orphaned", "a", false}, {"Suspended", "a", true}, {"Orphaned", "b", true}, {"Orphaned", "a", true},
+	} {
+		if m.news(key, c.reason, c.what) != c.want {
+			t.Errorf("step %d: %v", i, !c.want)
+		}
+	}
+	if m.drop(key); !m.news(key, "Orphaned", "a") {
+		t.Error("a Stack that is made again is remembered")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
@@ -27,14 +28,14 @@ type outcome struct {
 	message  string
 	abnormal []string // the other conditions that are true
 
-	failed *failing // counts as a failed try
-	again  again
-	ended  ending // what an unchanged sight may skip; 0 = nothing
-	event  *notice
-	gone   bool // there is no object any more to write to
+	failed    *failedTry // counts as a failed try
+	again     again
+	concluded conclusion // what an unchanged fingerprint may skip; 0 = nothing
+	event     *notice
+	gone      bool // there is no object any more to write to
 }
 
-type failing struct {
+type failedTry struct {
 	class model.Class
 	node  string
 }
@@ -48,6 +49,7 @@ const (
 	againNow                   // at once, but after the retry delay from the second failure on
 	againBackoff               // after the retry delay
 	againPoll                  // while another run works
+	againSoon                  // when the cache has caught up
 )
 
 type notice struct {
@@ -94,6 +96,8 @@ func refused(err error, at stage) outcome {
 		}
 	case errors.Is(err, state.ErrStalePlan), kind == model.PlanDriftError:
 		return replanned(err)
+	case reason == v1alpha1.ReasonStateKeyConflict:
+		return conflicting(err)
 	case kind == model.InterruptedRunError:
 		return outcome{
 			label: labelRetry, ready: metav1.ConditionFalse, reason: v1alpha1.ReasonProgressing, again: againNow,
@@ -103,22 +107,45 @@ func refused(err error, at stage) outcome {
 	o := outcome{
 		label: labelRetry, ready: metav1.ConditionFalse, reason: reason, message: describe(err),
 		abnormal: []string{v1alpha1.ConditionReconciling},
-		failed:   &failing{class: model.ClassOf(err), node: nodeOf(err)},
+		failed:   &failedTry{class: model.ClassOf(err), node: nodeOf(err)},
 		again:    againBackoff,
 	}
 	if o.failed.class == model.ClassUser && reason != v1alpha1.ReasonStateUnavailable {
-		o.label, o.abnormal, o.again, o.ended = labelStalled, []string{v1alpha1.ConditionStalled}, againNever, endedStalled
+		o.label, o.abnormal, o.again, o.concluded = labelStalled, []string{v1alpha1.ConditionStalled}, againNever, concludedStalled
 	}
 	o.event = &notice{eventWarning, reason, "Reconcile", o.message}
 	return o
 }
 
+// notWritten is the outcome of a change of the Stack itself that the API server did not
+// take. A conflict only says that the cache was behind.
+func notWritten(err error, at stage) outcome {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return lookAgain()
+	}
+	return refused(err, at)
+}
+
+// lookAgain is the outcome of a reconcile that was overtaken: it says nothing.
+func lookAgain() outcome { return outcome{label: labelReplan, kept: true, again: againSoon} }
+
+// conflicting is the outcome of a name or a state that belongs to somebody else. Only a
+// change mends it, but one of the other's: it is looked at again by itself.
+func conflicting(err error) outcome {
+	o := outcome{
+		label: labelStalled, ready: metav1.ConditionFalse, reason: v1alpha1.ReasonStateKeyConflict, message: describe(err),
+		abnormal: []string{v1alpha1.ConditionStalled}, failed: &failedTry{class: model.ClassUser}, again: againInterval,
+	}
+	o.event = &notice{eventWarning, o.reason, "Reconcile", o.message}
+	return o
+}
+
 // replanned is the outcome of a run that found another head or changeset under the
-// lock than the one that was decided on: nothing was started.
+// lock than the one that was decided on: it started nothing, or nothing more.
 func replanned(err error) outcome {
 	return outcome{
 		label: labelReplan, ready: metav1.ConditionFalse, reason: v1alpha1.ReasonPlanDrifted, message: describe(err),
-		abnormal: []string{v1alpha1.ConditionReconciling}, failed: &failing{class: model.ClassTransient}, again: againNow,
+		abnormal: []string{v1alpha1.ConditionReconciling}, failed: &failedTry{class: model.ClassTransient}, again: againNow,
 	}
 }
 
@@ -141,6 +168,9 @@ func reasonOf(err error, at stage) (reason string, kind model.Kind) {
 	case model.LockError:
 		return v1alpha1.ReasonLeaseHeld, kind
 	case model.StateError:
+		if model.ClassOf(err) == model.ClassUser && !errors.Is(err, state.ErrNewerSchema) {
+			return v1alpha1.ReasonInputInvalid, kind // what is declared cannot be recorded
+		}
 		return v1alpha1.ReasonStateUnavailable, kind
 	case model.LanguageError, model.IRError, model.ArtifactError, model.CycleError, model.StackOutputCycleError,
 		model.RegistryError, model.ComponentError, model.PolicyConfigError, model.TargetError:
@@ -168,28 +198,37 @@ func nodeOf(err error) string {
 }
 
 // steady is the outcome of a Stack whose configuration is what is recorded.
-func steady(resources int32) outcome {
-	return outcome{
+func steady(resources int32, warnings []string) outcome {
+	o := outcome{
 		label: labelSteady, ready: metav1.ConditionTrue, reason: v1alpha1.ReasonApplied,
-		message: fmt.Sprintf("%s as declared", counted(int(resources), "resource")),
-		again:   againInterval, ended: endedSteady,
+		message: counted(int(resources), "resource") + " as declared",
+		again:   againInterval, concluded: concludedSteady,
 	}
+	switch n := len(warnings); {
+	case n == 1:
+		o.message += "; warning: " + warnings[0]
+	case n > 1:
+		o.message += fmt.Sprintf("; %d warnings, the first: %s", n, warnings[0])
+	}
+	o.message = bounded(o.message)
+	return o
 }
 
 // applied is the outcome of a run that did all of its plan.
-func applied(resources int32, text string) outcome {
-	o := steady(resources)
+func applied(resources int32, warnings []string, text string) outcome {
+	o := steady(resources, warnings)
 	o.label = labelApplied
 	o.event = &notice{eventNormal, v1alpha1.ReasonApplied, "Apply", bounded(fmt.Sprintf("applied %s; %s", text, o.message))}
 	return o
 }
 
-// waiting is the outcome of a plan that may not run yet. superseded is the digest of
-// an approved plan that this one took the place of, "" if there is none.
-func waiting(v verdict, plan *v1alpha1.StackPlan, approval, superseded string) outcome {
+// waiting is the outcome of a plan that may not run yet. given is the approval, as a
+// token, and superseded the digest of an approved plan that this one took the place of,
+// "" if there is none.
+func waiting(v verdict, plan *v1alpha1.StackPlan, given, superseded string) outcome {
 	o := outcome{
 		label: labelWaiting, ready: metav1.ConditionFalse, reason: v1alpha1.ReasonApprovalRequired,
-		abnormal: []string{v1alpha1.ConditionApprovalRequired}, again: againInterval, ended: endedWaiting,
+		abnormal: []string{v1alpha1.ConditionApprovalRequired}, again: againInterval, concluded: concludedWaiting,
 	}
 	var b strings.Builder
 	if superseded != "" {
@@ -197,14 +236,22 @@ func waiting(v verdict, plan *v1alpha1.StackPlan, approval, superseded string) o
 		fmt.Fprintf(&b, "the approved plan %s is superseded, its approval is void; ", short(superseded))
 	}
 	fmt.Fprintf(&b, "plan %s waits for approval; approve it with the annotation %s=%s", plan.Text, v1alpha1.AnnotationApprove, plan.Digest)
-	if v == verdictSpent {
+	switch v {
+	case verdictSpent:
 		b.WriteString("; the annotation that is there was used or void before: take it off first")
+	case verdictEarly:
+		fmt.Fprintf(&b, "; the approval that is there is for plan %s and waits for it", short(given))
+	default:
 	}
 	o.message = bounded(b.String())
 	o.event = &notice{eventNormal, o.reason, "Plan", o.message}
-	if v == verdictMismatch && superseded == "" {
+	switch {
+	case v == verdictEarly:
 		o.event = &notice{eventWarning, v1alpha1.EventApprovalDigestMismatch, "Approve", bounded(fmt.Sprintf(
-			"the approval %s names no pending plan and approves nothing; pending is %s", cut(approval, 128), plan.Digest))}
+			"the approval is for plan %s and waits for it; pending is %s", given, plan.Digest))}
+	case v == verdictMismatch && superseded == "":
+		o.event = &notice{eventWarning, v1alpha1.EventApprovalDigestMismatch, "Approve", bounded(fmt.Sprintf(
+			"the approval is not the full digest of a plan, \"sha256:\" and 64 hex digits, and approves nothing; pending is %s", plan.Digest))}
 	}
 	return o
 }

@@ -20,108 +20,143 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// making is a plan and all that it was made from.
-type making struct {
-	seen        *state.PlanRecord // current before anything else was read
+// planned is a plan and all that it was made from.
+type planned struct {
+	current     *state.PlanRecord // what was recorded before anything else was read
 	head        state.Head
 	compilation *ir.Compilation // nil for a destroy
 	plan        *plan.Plan
 }
 
-// make compiles and plans. Nothing is written and nothing is locked.
-func (r *Reconciler) make(ctx context.Context, p *pass) (*making, error) {
+// plan compiles and plans. Nothing is written and nothing is locked.
+func (r *Reconciler) plan(ctx context.Context, sc *scope) (*planned, error) {
 	var err error
 	// The version comes before the content: a change in between is seen next time.
-	if p.sight.sourceVersion, err = r.sourceVersion(ctx, p.stack); err != nil {
+	if sc.fingerprint.sourceVersion, err = r.sourceVersion(ctx, sc.stack); err != nil {
 		return nil, err
 	}
-	m := &making{}
-	if m.seen, err = r.Plans.Current(ctx, p.partition()); err != nil {
+	pl := &planned{}
+	if pl.current, err = r.Plans.Current(ctx, sc.partition()); err != nil {
 		return nil, err
 	}
-	from, err := source.Resolve(ctx, r.Live, p.stack)
+	sc.used = usedUnder(pl.current, sc.approval)
+	from, err := source.Resolve(ctx, r.Live, sc.stack)
 	if err != nil {
 		return nil, err
 	}
-	if m.compilation, err = r.compile(ctx, p.stack, from); err != nil {
+	if pl.compilation, err = r.compile(ctx, sc, from); err != nil {
 		return nil, err
 	}
-	m.head = headOf(p.stack, from, m.compilation)
-	p.found.artifact = &v1alpha1.StackArtifact{
-		IRDigest: m.head.ArtifactDigest, Short: short(m.head.ArtifactDigest), Revision: from.Digest,
+	pl.head = headOf(sc.stack, from, pl.compilation)
+	sc.found.artifact = &v1alpha1.StackArtifact{
+		IRDigest: pl.head.ArtifactDigest, Short: short(pl.head.ArtifactDigest), Revision: from.Digest,
 	}
-	snapshot, err := r.Store.Load(ctx, p.partition())
+	snapshot, err := r.Store.Load(ctx, sc.partition())
 	if err != nil {
 		return nil, err
 	}
-	p.sees(snapshot)
-	m.plan, err = r.Engine.Plan(ctx, engine.PlanRequest{
-		Compilation: m.compilation, Snapshot: snapshot, Owner: p.owner(), OnFailure: plan.OnFailureHalt,
+	sc.observe(snapshot)
+	pl.plan, err = r.Engine.Plan(ctx, engine.PlanRequest{
+		Compilation: pl.compilation, Snapshot: snapshot, Owner: sc.owner(), OnFailure: plan.OnFailureHalt,
 	})
 	if err != nil {
 		return nil, err
 	}
+	sc.warn(pl.plan)
 	// What this engine cannot run is refused before anybody is asked to approve it.
-	return m, m.plan.Unsupported()
+	return pl, pl.plan.Unsupported()
 }
 
-func (r *Reconciler) compile(ctx context.Context, stack *v1alpha1.Stack, from *source.Source) (*ir.Compilation, error) {
-	inputs, err := source.Inputs(stack)
+func (r *Reconciler) compile(ctx context.Context, sc *scope, from *source.Source) (*ir.Compilation, error) {
+	inputs, err := source.Inputs(sc.stack)
 	if err != nil {
 		return nil, err
 	}
 	r.Metrics.Compiles.Inc()
-	return r.Engine.Compile(ctx,
+	compilation, err := r.Engine.Compile(ctx,
 		engine.Source{Filename: from.Entrypoint, Text: from.Text()},
-		engine.CompileOptions{Inputs: inputs, Fuel: r.Fuel})
+		engine.CompileOptions{Inputs: inputs, Fuel: r.Fuel, Source: sourcetree.Texts(from.Files)})
+	if err != nil {
+		return nil, err
+	}
+	sc.warnings = compilation.Warnings
+	if unread := unreadInputs(inputs, compilation.Inputs); unread != "" {
+		sc.warnings = append(slices.Clone(sc.warnings), unread)
+	}
+	return compilation, nil
 }
 
-// sees takes the counts of a snapshot over.
-func (p *pass) sees(snapshot *state.Snapshot) {
-	p.sight.serial = snapshot.Serial
-	p.loaded = true
+// unreadInputs warns of inputs that the configuration never asks for: most are typing
+// errors, and their input() took its default.
+func unreadInputs(given, read map[string]any) string {
+	var names []string
+	for name := range given {
+		if _, ok := read[name]; !ok {
+			names = append(names, "'"+cut(name, 64)+"'")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "the configuration never reads what spec.inputs gives as " + listed(names)
+}
+
+// warn shows what is to be warned of with a plan, whoever made it.
+func (sc *scope) warn(p *plan.Plan) {
+	for _, warning := range sc.warnings {
+		if !slices.Contains(p.Warnings, warning) {
+			p.Warnings = append(slices.Clip(p.Warnings), warning)
+		}
+	}
+}
+
+// observe takes the counts of a snapshot over.
+func (sc *scope) observe(snapshot *state.Snapshot) {
+	sc.fingerprint.serial = snapshot.Serial
+	sc.loaded = true
 	resources := int32(min(len(snapshot.Rows)+len(snapshot.Pending), 1<<30))
-	p.found.state = &v1alpha1.StackState{Serial: snapshot.Serial, Resources: resources}
-	p.found.outputs = &v1alpha1.StackOutputs{Count: int32(min(len(snapshot.Outputs), 1<<30))}
+	sc.found.state = &v1alpha1.StackState{Serial: snapshot.Serial, Resources: resources}
+	sc.found.outputs = &v1alpha1.StackOutputs{Count: int32(min(len(snapshot.Outputs), 1<<30))}
 }
 
-// unmade is the outcome of a plan that could not be made.
-func (r *Reconciler) unmade(p *pass, err error) outcome {
+// planFailed is the outcome of a plan that could not be made.
+func (r *Reconciler) planFailed(sc *scope, err error) outcome {
 	o := refused(err, stagePlan)
-	if o.ended == endedStalled && !p.loaded {
-		o.ended = endedUnread
+	if o.concluded == concludedStalled && !sc.loaded {
+		o.concluded = concludedUnread
 	}
 	return o
 }
 
 // record writes the plan down and returns what is recorded; a plan that is recorded
 // already costs no write.
-func (r *Reconciler) record(ctx context.Context, p *pass, m *making) (*state.PlanRecord, error) {
-	record, err := planstore.Record(m.plan, m.head, m.seen, "reconcile of generation "+strconv.FormatInt(p.stack.Generation, 10))
+func (r *Reconciler) record(ctx context.Context, sc *scope, pl *planned) (*state.PlanRecord, error) {
+	record, err := planstore.Record(pl.plan, pl.head, pl.current, "reconcile of generation "+strconv.FormatInt(sc.stack.Generation, 10))
 	if err != nil {
 		return nil, err
 	}
-	if planstore.Covers(m.seen, record) {
-		return m.seen, nil
+	if planstore.Covers(pl.current, record) {
+		return pl.current, nil
 	}
-	if err := r.Store.EnsurePartition(ctx, p.partition(), p.stack.Namespace, p.stack.Name); err != nil {
+	if err := r.Store.EnsurePartition(ctx, sc.partition(), sc.stack.Namespace, sc.stack.Name); err != nil {
 		return nil, err
 	}
-	if m.compilation != nil {
-		if err := r.Store.ClaimStackNames(ctx, p.partition(), p.stack.Namespace, stackNames(m.compilation)); err != nil {
+	if pl.compilation != nil {
+		if err := r.Store.ClaimStackNames(ctx, sc.partition(), sc.stack.Namespace, stackNames(pl.compilation)); err != nil {
 			return nil, err
 		}
 	}
-	recorded, err := r.Plans.Propose(ctx, p.partition(), record)
+	recorded, err := r.Plans.Propose(ctx, sc.partition(), record)
 	if errors.Is(err, state.ErrPlanApplying) {
-		if err := r.takeOver(ctx, p); err != nil {
+		if err := r.takeOver(ctx, sc); err != nil {
 			return nil, err
 		}
-		recorded, err = r.Plans.Propose(ctx, p.partition(), record)
+		recorded, err = r.Plans.Propose(ctx, sc.partition(), record)
 	}
 	if err != nil {
 		return nil, err
@@ -131,8 +166,8 @@ func (r *Reconciler) record(ctx context.Context, p *pass, m *making) (*state.Pla
 
 // takeOver ends the run that a dead operator left behind: whoever gets the lock knows
 // that nobody works under the old epoch any more. A run that lives keeps it.
-func (r *Reconciler) takeOver(ctx context.Context, p *pass) error {
-	handle, err := r.Leases.For(p.key(), p.stack.UID).Acquire(ctx)
+func (r *Reconciler) takeOver(ctx context.Context, sc *scope) error {
+	handle, err := r.Leases.For(sc.key(), sc.stack.UID).Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,45 +190,61 @@ func stackNames(c *ir.Compilation) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// idle is the outcome of a plan with nothing to do.
-func (r *Reconciler) idle(p *pass) outcome {
-	p.found.idle = true
-	handled := handledApproval(p.approval, p.stack.Status.LastHandledApproval, verdictFree, false)
-	p.found.approval = &handled
-	return steady(p.found.state.Resources)
+// idle is the outcome of a plan with nothing to do. A plan that waited so far is not to
+// be read as waiting any more.
+func (r *Reconciler) idle(ctx context.Context, sc *scope, pl *planned, record *state.PlanRecord) outcome {
+	o := steady(sc.found.state.Resources, sc.warnings)
+	waited := awaited(&sc.stack.Status)
+	if waited == "" {
+		return o
+	}
+	digest, err := pl.plan.ChangesetDigest()
+	if err != nil {
+		return refused(err, stagePlan)
+	}
+	r.show(ctx, sc, planview.View{Digest: digest, Plan: pl.plan})
+	if record.Status == state.PlanApplied && record.ChangesetDigest == waited {
+		// It was applied, by an operator that died before it could say so.
+		sc.found.plan = planStatus(record, v1alpha1.PlanApplied)
+		sc.found.lastApplied = appliedStatus(record, metav1.NewTime(record.Updated), sc.found.state.Serial)
+		return o
+	}
+	sc.found.idle = !sc.unshown
+	return o
 }
 
 // wait is the outcome of a plan that may not run yet.
-func (r *Reconciler) wait(ctx context.Context, p *pass, m *making, record *state.PlanRecord, v verdict) outcome {
-	r.show(ctx, p, planview.View{Digest: record.ChangesetDigest, Plan: m.plan})
-	was := p.stack.Status
-	p.found.plan = planStatus(record, v1alpha1.PlanPending)
-	handled := handledApproval(p.approval, was.LastHandledApproval, v, false)
-	p.found.approval = &handled
-	return waiting(v, p.found.plan, p.approval, superseded(&was, p.approval, record.ChangesetDigest))
+func (r *Reconciler) wait(ctx context.Context, sc *scope, pl *planned, record *state.PlanRecord, v verdict) outcome {
+	r.show(ctx, sc, planview.View{Digest: record.ChangesetDigest, Plan: pl.plan})
+	sc.found.plan = planStatus(record, v1alpha1.PlanPending)
+	superseded := sc.found.approval.superseded
+	if superseded == "" {
+		superseded = stillTold(&sc.stack.Status, sc.approval, record.ChangesetDigest)
+	}
+	return waiting(v, sc.found.plan, sc.approval, superseded)
 }
 
-// superseded is the digest of the approved plan that a pending plan took the place of:
-// the approval names the plan that was pending before. It is still told as long as the
-// same plan waits under the same void approval.
-func superseded(was *v1alpha1.StackStatus, approval, digest string) string {
-	switch {
-	case approval == "" || approval == digest || was.Plan == nil:
-		return ""
-	case was.Plan.Digest == approval && was.Plan.Decision != v1alpha1.PlanApplied:
-		return approval
-	case was.Plan.Digest == digest && approval == was.LastHandledApproval && readyReason(was) == v1alpha1.ReasonPlanDrifted:
-		return approval
-	default:
-		return ""
+// stillTold is the digest of a superseded plan that status tells of: the same plan
+// waits in its place under the same void approval.
+func stillTold(was *v1alpha1.StackStatus, given, digest string) string {
+	if awaited(was) == digest && given != digest && given == was.LastHandledApproval && readyReason(was) == v1alpha1.ReasonPlanDrifted {
+		return given
 	}
+	return ""
 }
 
 // show publishes the plan view. A view that cannot be written stops nothing: the same
-// text stands in the state store.
-func (r *Reconciler) show(ctx context.Context, p *pass, view planview.View) {
-	if err := r.Views.Publish(ctx, p.stack, view); err != nil {
-		p.unshown = true
+// text stands in the state store. One that only a person can make room for is told once.
+func (r *Reconciler) show(ctx context.Context, sc *scope, view planview.View) {
+	err := r.Views.Publish(ctx, sc.stack, view)
+	switch {
+	case err == nil:
+	case errors.Is(err, planview.ErrForeign):
+		if note := bounded(err.Error()); r.memory.news(sc.key(), v1alpha1.EventPlanViewNotOwned, note) {
+			r.emit(sc.stack, &notice{eventWarning, v1alpha1.EventPlanViewNotOwned, "Plan", note})
+		}
+	default:
+		sc.unshown = true
 		ctrl.LoggerFrom(ctx).Error(err, "cannot publish the plan view")
 	}
 }
@@ -211,6 +262,12 @@ func planStatus(record *state.PlanRecord, decision v1alpha1.PlanDecision) *v1alp
 		Text:        plan.Summary{Create: s.Create, Update: s.Update, Replace: s.Replace, Delete: s.Delete}.OneLine(),
 		Destructive: s.Destructive,
 		Decision:    decision,
+	}
+}
+
+func appliedStatus(record *state.PlanRecord, at metav1.Time, serial int64) *v1alpha1.StackApplied {
+	return &v1alpha1.StackApplied{
+		IRDigest: record.Head.ArtifactDigest, PlanDigest: record.ChangesetDigest, Time: at.Rfc3339Copy(), StateSerial: serial,
 	}
 }
 

@@ -7,6 +7,7 @@ package stack
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +31,7 @@ import (
 // +kubebuilder:rbac:groups=atlantide.io,resources=stacks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=atlantide.io,resources=stacks/status,verbs=patch
 // +kubebuilder:rbac:groups=atlantide.io,resources=stacks/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;update;patch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=atlantide-system,resources=leases,verbs=get;create;update;patch;delete
@@ -72,7 +73,9 @@ type Store interface {
 	state.Store
 	EnsurePartition(ctx context.Context, partition, namespace, name string) error
 	ClaimStackNames(ctx context.Context, partition, namespace string, names []string) error
-	DeletePartition(ctx context.Context, partition string) error
+	// DeletePartition ends the partition if its serial is still this one, or if it is
+	// ended or was never made; it reports whether it is ended.
+	DeletePartition(ctx context.Context, partition string, serial int64) (bool, error)
 }
 
 // Leases makes the locks of Stacks.
@@ -101,25 +104,29 @@ func New(r Reconciler) *Reconciler {
 	return &r
 }
 
-// pass is one reconcile under way.
-type pass struct {
-	stack    *v1alpha1.Stack // as last read or written
-	approval string          // the approval annotation at the start
-	found    findings
-	sight    sight
-	loaded   bool // state was read
-	ran      bool // a plan was started
-	// unshown says that a view could not be published: the pass is not remembered, so
-	// that the next one tries again.
-	unshown bool
+// scope is one reconcile under way.
+type scope struct {
+	stack       *v1alpha1.Stack      // as last read or written
+	was         v1alpha1.StackStatus // as it was told to people before
+	approval    string               // the approval annotation at the start, as a token
+	used        bool                 // the recorded plan was started under that approval
+	found       findings
+	fingerprint fingerprint
+	warnings    []string // about the configuration
+	loaded      bool     // state was read
+	ran         bool     // a plan was started
+	// unshown says that a view could not be published, unrecorded that what became of a
+	// run could not be written down or read back. Neither changes an outcome; such a
+	// reconcile is not remembered, so that the next one tries again.
+	unshown, unrecorded bool
 }
 
-func (p *pass) partition() string { return string(p.stack.UID) }
+func (sc *scope) partition() string { return string(sc.stack.UID) }
 
-func (p *pass) key() types.NamespacedName { return client.ObjectKeyFromObject(p.stack) }
+func (sc *scope) key() types.NamespacedName { return client.ObjectKeyFromObject(sc.stack) }
 
 // owner is who the resources of a Stack belong to (model.Request.Owner).
-func (p *pass) owner() string { return p.stack.Namespace + "/" + string(p.stack.UID) }
+func (sc *scope) owner() string { return sc.stack.Namespace + "/" + string(sc.stack.UID) }
 
 // Reconcile handles one Stack.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (ctrl.Result, error) {
@@ -136,94 +143,135 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	p := &pass{stack: stack, approval: approvalOf(stack), sight: sight{
-		uid: stack.UID, generation: stack.Generation, approval: approvalOf(stack),
+	token := approvalToken(approvalOf(stack))
+	sc := &scope{stack: stack, was: stack.Status, approval: token, fingerprint: fingerprint{
+		uid: stack.UID, generation: stack.Generation, approval: token,
 	}}
-	return r.finish(ctx, p, r.steps(ctx, p))
+	return r.finish(ctx, sc, r.steps(ctx, sc))
 }
 
 // steps is the order of a reconcile (operator.md 1.8). Each step that returns says why
 // nothing after it may happen.
-func (r *Reconciler) steps(ctx context.Context, p *pass) outcome {
+func (r *Reconciler) steps(ctx context.Context, sc *scope) outcome {
 	// Deletion comes before everything else, suspend included.
-	if !p.stack.DeletionTimestamp.IsZero() {
-		return r.delete(ctx, p)
+	if !sc.stack.DeletionTimestamp.IsZero() {
+		return r.delete(ctx, sc)
 	}
 	// Without the finalizer nothing may be made: it would be lost.
-	if err := r.addFinalizer(ctx, p); err != nil {
-		return refused(err, stagePlan)
+	if err := r.addFinalizer(ctx, sc); err != nil {
+		return notWritten(err, stagePlan)
 	}
 	// A suspended Stack does no new work.
-	if p.stack.Spec.Suspend {
-		return r.suspended(p)
+	if sc.stack.Spec.Suspend {
+		return r.suspended(ctx, sc)
 	}
-	p.found.request = reconcileRequest(p.stack)
+	sc.found.request = requestToken(reconcileRequest(sc.stack))
 	// What did not move since it was last looked at needs no second look.
-	if o, done := r.unmoved(ctx, p); done {
+	if o, done := r.unchanged(ctx, sc); done {
 		return o
 	}
-	made, err := r.make(ctx, p)
+	pl, err := r.plan(ctx, sc)
 	if err != nil {
-		return r.unmade(p, err)
+		return r.planFailed(sc, err)
+	}
+	// That an approval was used outlives the record that shows it.
+	if err := r.echoUsed(ctx, sc); err != nil {
+		return notWritten(err, stagePlan)
 	}
 	// What is planned is recorded before it is shown or decided on (O-1).
-	record, err := r.record(ctx, p, made)
+	record, err := r.record(ctx, sc, pl)
 	if err != nil {
 		return refused(err, stagePlan)
 	}
+	needed := approvalNeeded(requiredApproval(sc.stack), record.Summary.Destructive, false)
+	v := r.judge(sc, needed, record)
 	if record.Status != state.PlanPlanned {
-		return r.idle(p)
+		return r.idle(ctx, sc, pl, record)
 	}
-	needed := approvalNeeded(requiredApproval(p.stack), record.Summary.Destructive, false)
-	v := judge(needed, p.approval, p.stack.Status.LastHandledApproval, record.ChangesetDigest)
 	if !v.mayRun() {
-		return r.wait(ctx, p, made, record, v)
+		return r.wait(ctx, sc, pl, record, v)
 	}
-	return r.apply(ctx, p, made, record, v)
+	return r.apply(ctx, sc, pl, record, v)
 }
 
-func (r *Reconciler) addFinalizer(ctx context.Context, p *pass) error {
-	before := p.stack.DeepCopy()
-	if !controllerutil.AddFinalizer(p.stack, v1alpha1.Finalizer) {
+// judge asks for the verdict on the recorded plan. What it means for the approval
+// stands whatever comes next: the plan is the current one.
+func (r *Reconciler) judge(sc *scope, needed bool, record *state.PlanRecord) verdict {
+	a := approval{
+		given: sc.approval, handled: sc.stack.Status.LastHandledApproval, pending: awaited(&sc.stack.Status),
+		early: sc.stack.Status.EarlyApproval, used: sc.used, now: r.Now(),
+	}
+	sc.found.approval = &handledApproval{
+		digest: a.handledBy(record.ChangesetDigest), early: a.waitsBeside(record.ChangesetDigest), superseded: a.superseded(record.ChangesetDigest),
+	}
+	return a.judge(needed, record.ChangesetDigest)
+}
+
+// echoUsed writes the echo of an approval that a run was started under, when only the
+// record of that run says so: the next record takes its place.
+func (r *Reconciler) echoUsed(ctx context.Context, sc *scope) error {
+	if !sc.used || sc.stack.Status.LastHandledApproval == sc.approval {
 		return nil
 	}
-	return r.Client.Patch(ctx, p.stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	next := *sc.stack.Status.DeepCopy()
+	next.LastHandledApproval = sc.approval
+	_, err := r.write(ctx, sc.stack, next)
+	return err
 }
 
-// suspended leaves everything as it is; one event tells once per process.
-func (r *Reconciler) suspended(p *pass) outcome {
-	o := outcome{label: labelSuspended, kept: true, ended: endedSuspended}
-	if seen, ok := r.memory.recall(p.key()); !ok || seen != p.saw(endedSuspended) {
+func (r *Reconciler) addFinalizer(ctx context.Context, sc *scope) error {
+	before := sc.stack.DeepCopy()
+	if !controllerutil.AddFinalizer(sc.stack, v1alpha1.Finalizer) {
+		return nil
+	}
+	return r.Client.Patch(ctx, sc.stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// suspended leaves everything as it is, but for the lock in status of a run that died;
+// one event tells once per process.
+func (r *Reconciler) suspended(ctx context.Context, sc *scope) outcome {
+	o := outcome{label: labelSuspended, kept: true, concluded: concludedSuspended}
+	if r.memory.news(sc.key(), v1alpha1.EventSuspended, fmt.Sprintf("%s/%d", sc.stack.UID, sc.stack.Generation)) {
 		o.event = &notice{eventNormal, v1alpha1.EventSuspended, "Suspend", "no new work is started until spec.suspend is taken away"}
 	}
+	if sc.stack.Status.Lock == nil {
+		return o
+	}
+	if err := r.takeOver(ctx, sc); err != nil { // it lives, or nobody knows yet
+		o.again, o.concluded = againPoll, 0
+		return o
+	}
+	sc.found.unlocked = true
 	return o
 }
 
-// saw is the pass's sight with an ending.
-func (p *pass) saw(e ending) sight {
-	s := p.sight
-	s.ended = e
-	return s
+// fingerprintOf is what this reconcile saw, with how it ended and what it wrote.
+func (sc *scope) fingerprintOf(c conclusion) fingerprint {
+	f := sc.fingerprint
+	f.concluded, f.status = c, statusHash(&sc.stack.Status)
+	return f
 }
 
-// unmoved is the fast path: if all that an outcome depends on is as it was, the
+// unchanged is the fast path: if all that an outcome depends on is as it was, the
 // outcome is. It costs one indexed query, and a request is answered by its echo.
-func (r *Reconciler) unmoved(ctx context.Context, p *pass) (outcome, bool) {
-	seen, ok := r.memory.recall(p.key())
+func (r *Reconciler) unchanged(ctx context.Context, sc *scope) (outcome, bool) {
+	seen, ok := r.memory.recall(sc.key())
 	switch {
-	case !ok, seen.uid != p.stack.UID, seen.ended == endedSuspended,
-		seen.generation != p.stack.Generation, seen.generation != p.stack.Status.ObservedGeneration,
-		seen.approval != p.approval:
+	case !ok, seen.uid != sc.stack.UID, seen.concluded == concludedSuspended,
+		seen.generation != sc.stack.Generation, seen.generation != sc.stack.Status.ObservedGeneration,
+		seen.approval != sc.approval:
 		return outcome{}, false
-	case p.found.request != p.stack.Status.LastHandledReconcileAt && seen.ended.stalled():
+	case sc.found.request != sc.stack.Status.LastHandledReconcileAt && seen.concluded.stalled():
+		return outcome{}, false
+	case seen.status != statusHash(&sc.stack.Status): // somebody else wrote it
 		return outcome{}, false
 	}
-	version, err := r.sourceVersion(ctx, p.stack)
+	version, err := r.sourceVersion(ctx, sc.stack)
 	if err != nil || version != seen.sourceVersion {
 		return outcome{}, false
 	}
-	if seen.ended.readsState() {
-		serial, err := r.Store.Serial(ctx, p.partition())
+	if seen.concluded.readsState() {
+		serial, err := r.Store.Serial(ctx, sc.partition())
 		if err != nil {
 			return refused(err, stagePlan), true
 		}
@@ -231,9 +279,9 @@ func (r *Reconciler) unmoved(ctx context.Context, p *pass) (outcome, bool) {
 			return outcome{}, false
 		}
 	}
-	p.sight = seen
-	o := outcome{label: labelUnchanged, kept: true, ended: seen.ended}
-	if !seen.ended.stalled() {
+	sc.fingerprint = seen
+	o := outcome{label: labelUnchanged, kept: true, concluded: seen.concluded}
+	if !seen.concluded.stalled() {
 		o.again = againInterval
 	}
 	return o, true

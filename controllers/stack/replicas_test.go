@@ -3,19 +3,20 @@ package stack
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
-	"github.com/atlantide-org/atlantide-operator/engine/state/postgres"
 	"github.com/atlantide-org/atlantide-operator/providers"
 )
 
@@ -56,7 +57,16 @@ type slowProvider struct {
 	leave   chan struct{}
 }
 
-func (p slowProvider) Create(ctx context.Context, r *model.Request) (model.Outputs, error) {
+func newSlowProvider() *slowProvider {
+	return &slowProvider{entered: make(chan string, 16), leave: make(chan struct{})}
+}
+
+func (p *slowProvider) around(inner providers.Provider) providers.Provider {
+	p.Provider = inner
+	return p
+}
+
+func (p *slowProvider) Create(ctx context.Context, r *model.Request) (model.Outputs, error) {
 	p.entered <- r.Node.ID
 	select {
 	case <-p.leave:
@@ -71,8 +81,8 @@ func (p slowProvider) Create(ctx context.Context, r *model.Request) (model.Outpu
 func TestHandover(t *testing.T) {
 	t.Parallel()
 	l := newLand(t)
-	slow := slowProvider{entered: make(chan string, 4), leave: make(chan struct{})}
-	o := l.operate(withProvider(func(p providers.Provider) providers.Provider { slow.Provider = p; return slow }))
+	slow := newSlowProvider()
+	o := l.operate(withProvider(slow.around))
 	s := l.create(l.stackOf("greeting", variantA()))
 	if node := <-slow.entered; node != "demo:local.File:greeting" {
 		t.Fatalf("%s is created first", node)
@@ -84,16 +94,15 @@ func TestHandover(t *testing.T) {
 		g.Expect(lock.Operation).To(gomega.Equal(operationApply))
 		g.Expect(lock.Epoch).To(gomega.BeNumerically(">", 0))
 	})
-	stopped := make(chan struct{})
-	go func() { o.stop(); close(stopped) }()
+	// The context ends with a call in flight: it finishes, and nothing more starts.
+	o.cancel()
+	close(slow.leave)
+	o.stop()
 	select {
-	case <-stopped:
-		t.Fatal("it stopped with a call in flight")
 	case node := <-slow.entered:
 		t.Fatalf("%s was started", node)
-	case slow.leave <- struct{}{}:
+	default:
 	}
-	<-stopped
 	if files := l.files(s); files["out/greeting.txt"] != "hello atlantide" || len(files) != 1 {
 		t.Errorf("files %q", files)
 	}
@@ -119,19 +128,14 @@ func TestTakeOverFromTheDead(t *testing.T) {
 	o := l.operate()
 	s := l.steady(o, l.create(l.stackOf("greeting", variantA())))
 	o.stop()
-	store, err := postgres.Open(l.Context(), l.dsn, postgres.Options{Installation: l.install})
-	l.Expect(err).NotTo(gomega.HaveOccurred())
-	defer store.Close()
+	store := l.direct()
 	plans, partition := store.Plans(), string(s.UID)
 	current, err := plans.Current(l.Context(), partition)
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	dying := &state.PlanRecord{Generation: current.Generation, Head: current.Head, Status: state.PlanPlanned, ChangesetDigest: digestA, Body: []byte("{}")}
 	dying, err = plans.Propose(l.Context(), partition, dying)
 	l.Expect(err).NotTo(gomega.HaveOccurred())
-	epoch, err := store.Mint(l.Context(), partition)
-	l.Expect(err).NotTo(gomega.HaveOccurred())
-	fence := model.Fence{Epoch: epoch, Holder: "the dead"}
-	l.Expect(store.Claim(l.Context(), partition, fence, "its lease", 1)).To(gomega.Succeed())
+	fence := l.take(store, s, "the dead")
 	moved, err := plans.Advance(l.Context(), partition, dying.ID, []state.PlanStatus{state.PlanPlanned}, state.PlanApplying, "", &fence)
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	l.Expect(moved).To(gomega.BeTrue())
@@ -163,12 +167,25 @@ func TestHeadThatMovesBeforeTheRun(t *testing.T) {
 			l.eventually(func(g gomega.Gomega) { g.Expect(l.events(s, v1alpha1.EventSuspended)).NotTo(gomega.BeEmpty()) })
 		}},
 		{"deletion", (*land).remove, (*land).gone},
+		{"an edit of its ConfigMap", func(l *land, s *v1alpha1.Stack) {
+			cm := &corev1.ConfigMap{}
+			l.Expect(l.client.Get(l.Context(), client.ObjectKey{Namespace: s.Namespace, Name: "conf"}, cm)).To(gomega.Succeed())
+			cm.Data["infra.py"] = greeting("out/greeting.txt", "the newer")
+			l.Expect(l.client.Update(l.Context(), cm)).To(gomega.Succeed())
+		}, func(l *land, s *v1alpha1.Stack) {
+			l.eventually(func(g gomega.Gomega) { g.Expect(l.files(s)["out/greeting.txt"]).To(gomega.Equal("the newer")) })
+			l.applied(s)
+		}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			t.Parallel()
 			l := newLand(t)
 			older := &atomic.Int64{}
 			s := l.stackOf("greeting", greeting("out/greeting.txt", "the older"), destroyed)
+			if strings.Contains(c.reason, "ConfigMap") {
+				l.sourceMap("conf", greeting("out/greeting.txt", "the older"))
+				s.Spec.Source = v1alpha1.StackSource{ConfigMapRef: &v1alpha1.ConfigMapSource{Name: "conf", Entrypoint: "infra.py"}}
+			}
 			once := sync.OnceFunc(func() { c.move(l, s) })
 			l.operate(func(set *settings) {
 				set.provider = func(p providers.Provider) providers.Provider { return noting{p, older} }

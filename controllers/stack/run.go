@@ -22,27 +22,28 @@ const (
 )
 
 // apply runs a plan that may run (operator.md 1.8, steps 12 to 15).
-func (r *Reconciler) apply(ctx context.Context, p *pass, m *making, record *state.PlanRecord, v verdict) outcome {
-	run := r.begin(p, m, record, v, operationApply)
-	if err := r.unmovedHead(ctx, run); err != nil {
+func (r *Reconciler) apply(ctx context.Context, sc *scope, pl *planned, record *state.PlanRecord, v verdict) outcome {
+	run := r.begin(sc, pl, record, v, operationApply)
+	if err := r.checkHead(ctx, run); err != nil {
 		return refused(err, stagePlan)
 	}
 	result, err := r.Engine.Apply(ctx, engine.ApplyRequest{
-		Compilation: m.compilation, Partition: p.partition(), Store: r.Store, Locker: run.lock,
-		Owner: p.owner(), OnFailure: plan.OnFailureHalt, Expect: record.ChangesetDigest, Gate: run.gate(r),
+		Compilation: pl.compilation, Partition: sc.partition(), Store: r.Store, Locker: run.lock,
+		Owner: sc.owner(), OnFailure: plan.OnFailureHalt, Expect: record.ChangesetDigest, Gate: run.gate(r),
 	})
-	err = r.conclude(ctx, run, result, err)
+	r.recordResult(ctx, run, result, err)
 	if err != nil {
 		return run.failed(err, stageRun)
 	}
-	run.succeeded(metav1.NewTime(r.Now()).Rfc3339Copy())
-	return applied(p.found.state.Resources, p.found.plan.Text)
+	sc.found.plan = planStatus(record, v1alpha1.PlanApplied)
+	sc.found.lastApplied = appliedStatus(record, metav1.NewTime(r.Now()), sc.found.state.Serial)
+	return applied(sc.found.state.Resources, sc.warnings, sc.found.plan.Text)
 }
 
 // run is a plan on its way through the engine.
 type run struct {
-	pass      *pass
-	making    *making
+	scope     *scope
+	planned   *planned
 	record    *state.PlanRecord
 	verdict   verdict
 	operation string
@@ -50,15 +51,15 @@ type run struct {
 	started   bool // the record says Applying
 }
 
-func (r *Reconciler) begin(p *pass, m *making, record *state.PlanRecord, v verdict, operation string) *run {
-	n := &run{pass: p, making: m, record: record, verdict: v, operation: operation}
+func (r *Reconciler) begin(sc *scope, pl *planned, record *state.PlanRecord, v verdict, operation string) *run {
+	n := &run{scope: sc, planned: pl, record: record, verdict: v, operation: operation}
 	decision := v1alpha1.PlanPending
 	if v == verdictApproved {
 		decision = v1alpha1.PlanApproved
 	}
-	p.found.plan = planStatus(record, decision)
+	sc.found.plan = planStatus(record, decision)
 	n.lock = &runLock{
-		inner: r.Leases.For(p.key(), p.stack.UID),
+		inner: r.Leases.For(sc.key(), sc.stack.UID),
 		taken: func(ctx context.Context, fence model.Fence) { r.announce(ctx, n, fence) },
 	}
 	return n
@@ -67,26 +68,26 @@ func (r *Reconciler) begin(p *pass, m *making, record *state.PlanRecord, v verdi
 // announce shows the lock in status, with the plan that is about to run. It is the one
 // write besides the last; a run does not depend on it.
 func (r *Reconciler) announce(ctx context.Context, n *run, fence model.Fence) {
-	p := n.pass
+	sc := n.scope
 	o := outcome{
-		reason: v1alpha1.ReasonProgressing, message: "plan " + p.found.plan.Text + " is being applied",
+		reason: v1alpha1.ReasonProgressing, message: "plan " + sc.found.plan.Text + " is being applied",
 		abnormal: []string{v1alpha1.ConditionReconciling}, again: againPoll,
 	}
-	if p.stack.Status.ObservedGeneration != p.stack.Generation {
+	if sc.stack.Status.ObservedGeneration != sc.stack.Generation {
 		o.ready = metav1.ConditionUnknown
 	}
 	if n.operation == operationDestroy {
-		o.ready, o.reason, o.message = metav1.ConditionFalse, v1alpha1.ReasonDestroying, "plan "+p.found.plan.Text+" is being applied before the Stack goes"
+		o.ready, o.reason, o.message = metav1.ConditionFalse, v1alpha1.ReasonDestroying, "plan "+sc.found.plan.Text+" is being applied before the Stack goes"
 	}
 	lock := &v1alpha1.StackLock{
-		Lease: r.Leases.Name(p.key(), p.stack.UID), Epoch: fence.Epoch, Holder: fence.Holder,
+		Lease: r.Leases.Name(sc.key(), sc.stack.UID), Epoch: fence.Epoch, Holder: fence.Holder,
 		Operation: n.operation, AcquiredAt: metav1.NewTime(r.Now()).Rfc3339Copy(),
 	}
-	found := p.found
+	found := sc.found
 	found.request = "" // answered at the end
-	next := settle(p.stack.Status, p.stack, found, o, r.Now())
+	next := settle(sc.stack.Status, sc.stack, found, o, r.Now())
 	next.Lock = lock
-	if _, err := r.write(ctx, p.stack, next); err != nil {
+	if _, err := r.write(ctx, sc.stack, next); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot show the lock in status")
 	}
 }
@@ -95,63 +96,70 @@ func (r *Reconciler) announce(ctx context.Context, n *run, fence model.Fence) {
 // the API server, and the record must be those that were decided on.
 func (n *run) gate(r *Reconciler) func(context.Context, apply.Phase, *plan.Plan) error {
 	return func(ctx context.Context, _ apply.Phase, _ *plan.Plan) error {
-		if err := r.unmovedHead(ctx, n); err != nil {
+		if err := r.checkHead(ctx, n); err != nil {
 			return err
 		}
-		return r.unmovedRecord(ctx, n)
+		return r.checkRecord(ctx, n)
 	}
 }
 
-// conclude records what became of the plan and reads the state once more, both under
-// the lock, and gives the lock back. It returns the run's error, or its own.
-func (r *Reconciler) conclude(ctx context.Context, n *run, result *engine.Result, runErr error) error {
+// recordResult writes down what became of the plan, reads the state once more, both
+// under the lock, and gives the lock back. What fails of that changes nothing of what
+// the run did: it is logged, and the next reconcile looks at everything again.
+func (r *Reconciler) recordResult(ctx context.Context, n *run, result *engine.Result, runErr error) {
 	ctx, cancel := context.WithTimeout(detached(ctx), recordTimeout)
 	defer cancel()
-	err := runErr
+	sc := n.scope
+	note := func(what string, err error) {
+		if err != nil {
+			sc.unrecorded = true
+			ctrl.LoggerFrom(ctx).Error(err, "cannot "+what+" after a run", "plan", n.record.ChangesetDigest)
+		}
+	}
 	if n.started {
 		to, reason := state.PlanApplied, ""
 		if runErr != nil {
 			to, reason = state.PlanApplyFailed, cut(runErr.Error(), 256)
 		}
-		if _, e := r.Plans.Advance(ctx, n.pass.partition(), n.record.ID, []state.PlanStatus{state.PlanApplying}, to, reason, n.lock.fence()); e != nil && err == nil {
-			err = e
-		}
+		_, err := r.Plans.Advance(ctx, sc.partition(), n.record.ID, []state.PlanStatus{state.PlanApplying}, to, reason, n.lock.fence())
+		note("record the plan", err)
 	}
 	if n.started || runErr == nil {
-		if snapshot, e := r.Store.Load(ctx, n.pass.partition()); e == nil {
-			n.pass.sees(snapshot)
-		} else if err == nil {
-			err = e
+		snapshot, err := r.Store.Load(ctx, sc.partition())
+		note("read the state", err)
+		switch {
+		case err == nil:
+			sc.observe(snapshot)
+		case runErr == nil:
+			sc.found.state.Resources = resourcesAfter(n.record.Summary)
 		}
 	}
-	if e := n.lock.close(ctx); e != nil && err == nil {
-		err = e
+	note("give the lock back", n.lock.close(ctx))
+	if n.used(runErr) {
+		sc.found.approval.digest, sc.found.approval.early = sc.approval, nil
 	}
 	going := n.operation == operationDestroy && runErr == nil // and its view with it
 	if n.started && result != nil && !going {
 		view := planview.View{Digest: n.record.ChangesetDigest, Plan: result.Plan, Report: result.Report}
 		if view.Plan == nil {
-			view.Plan = n.making.plan
+			view.Plan = n.planned.plan
 		}
 		if runErr != nil {
 			view.Failed = describe(runErr)
 		}
-		r.show(ctx, n.pass, view)
+		sc.warn(view.Plan)
+		r.show(ctx, sc, view)
 	}
-	return err
 }
 
-// succeeded takes over into status what the run did.
-func (n *run) succeeded(now metav1.Time) {
-	p := n.pass
-	p.found.plan = planStatus(n.record, v1alpha1.PlanApplied)
-	p.found.lastApplied = &v1alpha1.StackApplied{
-		IRDigest: n.record.Head.ArtifactDigest, PlanDigest: n.record.ChangesetDigest,
-		Time: now, StateSerial: p.found.state.Serial,
-	}
-	used := p.approval == n.record.ChangesetDigest
-	handled := handledApproval(p.approval, p.stack.Status.LastHandledApproval, n.verdict, used)
-	p.found.approval = &handled
+// used reports whether the approval that is there was for this plan and is used up.
+func (n *run) used(runErr error) bool {
+	return n.scope.approval == n.record.ChangesetDigest && (n.started || runErr == nil)
+}
+
+// resourcesAfter is how many resources a plan leaves when all of it was done.
+func resourcesAfter(s state.PlanSummary) int32 {
+	return int32(min(s.Create+s.Update+s.Replace+s.StateOnly+s.Unchanged, 1<<30))
 }
 
 // failed is the outcome of a run that did not do all of its plan.

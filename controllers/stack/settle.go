@@ -19,9 +19,17 @@ type findings struct {
 	lastApplied *v1alpha1.StackApplied
 	state       *v1alpha1.StackState
 	outputs     *v1alpha1.StackOutputs
-	request     string  // the request that was acted on
-	approval    *string // what LastHandledApproval becomes
-	idle        bool    // nothing is pending, so a pending plan is superseded
+	request     string // the request that was acted on, as a token
+	approval    *handledApproval
+	idle        bool // nothing is pending, so a pending plan is superseded
+	unlocked    bool // the run that status shows the lock of has ended
+}
+
+// handledApproval is what became of the approval annotation.
+type handledApproval struct {
+	digest     string // what LastHandledApproval becomes
+	early      *v1alpha1.EarlyApproval
+	superseded string // digest of the approved plan that another one took the place of
 }
 
 // settle is the next status: what was, what was found, and what came out of it. It is
@@ -32,15 +40,18 @@ func settle(was v1alpha1.StackStatus, stack *v1alpha1.Stack, f findings, o outco
 		next.LastHandledReconcileAt = f.request
 	}
 	if f.approval != nil {
-		next.LastHandledApproval = *f.approval
+		next.LastHandledApproval, next.EarlyApproval = f.approval.digest, f.approval.early
 	}
 	replace(&next.Artifact, f.artifact)
 	replace(&next.Plan, f.plan)
 	replace(&next.LastApplied, f.lastApplied)
 	replace(&next.State, f.state)
 	replace(&next.Outputs, f.outputs)
-	if f.idle && next.Plan != nil && (next.Plan.Decision == v1alpha1.PlanPending || next.Plan.Decision == v1alpha1.PlanApproved) {
+	if f.idle && awaited(&next) != "" {
 		next.Plan.Decision = v1alpha1.PlanSuperseded
+	}
+	if f.unlocked {
+		next.Lock = nil
 	}
 	if o.kept {
 		return next
@@ -48,8 +59,8 @@ func settle(was v1alpha1.StackStatus, stack *v1alpha1.Stack, f findings, o outco
 	next.Lock = nil
 	next.ObservedGeneration = max(next.ObservedGeneration, stack.Generation) // never moves back (AP-35)
 	conditions(&next, stack.Generation, o, now)
-	failure(&next, o, now)
-	if after := delay(&stack.Spec, o.again, failures(&next)); o.failed != nil && after > 0 {
+	countFailure(&next, o, now)
+	if after := delay(&stack.Spec, o.again, failures(&next)); o.failed != nil && after > 0 && o.again != againInterval {
 		retry := metav1.NewTime(now.Add(after)).Rfc3339Copy()
 		next.Failure.NextRetryTime = &retry
 	}
@@ -75,7 +86,7 @@ func conditions(next *v1alpha1.StackStatus, generation int64, o outcome, now tim
 		ready = metav1.ConditionUnknown
 	}
 	if o.reason == v1alpha1.ReasonStateUnavailable {
-		ready = unseen(next.Conditions)
+		ready = readyWithoutStore(next.Conditions)
 	}
 	if ready != "" {
 		set(v1alpha1.ConditionReady, ready)
@@ -91,9 +102,9 @@ func conditions(next *v1alpha1.StackStatus, generation int64, o outcome, now tim
 	}
 }
 
-// unseen is Ready while the state store does not answer: what was True is not known
+// readyWithoutStore is Ready while the state store does not answer: what was True is not known
 // any more, what was not is still not.
-func unseen(was []metav1.Condition) metav1.ConditionStatus {
+func readyWithoutStore(was []metav1.Condition) metav1.ConditionStatus {
 	ready := meta.FindStatusCondition(was, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status == metav1.ConditionFalse ||
 		ready.Status == metav1.ConditionUnknown && ready.Reason != v1alpha1.ReasonStateUnavailable {
@@ -102,25 +113,25 @@ func unseen(was []metav1.Condition) metav1.ConditionStatus {
 	return metav1.ConditionUnknown
 }
 
-// failure counts tries that failed in a row. What neither failed nor succeeded, a lock
-// that somebody else holds, leaves the count.
-func failure(next *v1alpha1.StackStatus, o outcome, now time.Time) {
+// countFailure counts tries that failed in a row. What neither failed nor succeeded, a
+// lock that somebody else holds, leaves the count; a user's error is one failure however
+// often it is looked at.
+func countFailure(next *v1alpha1.StackStatus, o outcome, now time.Time) {
 	if o.failed == nil {
 		if o.again != againPoll {
 			next.Failure = nil
 		}
 		return
 	}
-	count := int32(1)
-	if next.Failure != nil {
-		count += next.Failure.Count
+	failed := v1alpha1.StackFailure{Count: 1, Class: o.failed.class.String(), Node: o.failed.node, LastTime: metav1.NewTime(now).Rfc3339Copy()}
+	switch was := next.Failure; {
+	case was == nil:
+	case o.failed.class != model.ClassUser:
+		failed.Count += was.Count
+	case was.Class == failed.Class && was.Node == failed.Node:
+		failed.LastTime = was.LastTime
 	}
-	if o.failed.class == model.ClassUser {
-		count = 1 // it is not tried again
-	}
-	next.Failure = &v1alpha1.StackFailure{
-		Count: count, Class: o.failed.class.String(), Node: o.failed.node, LastTime: metav1.NewTime(now).Rfc3339Copy(),
-	}
+	next.Failure = &failed
 }
 
 func failures(status *v1alpha1.StackStatus) int32 {
@@ -136,7 +147,8 @@ const (
 	firstRetry      = 10 * time.Second
 	lastRetry       = 15 * time.Minute
 	pollDelay       = 10 * time.Second
-	nowDelay        = time.Millisecond // as soon as a delayed queue can
+	soonDelay       = 200 * time.Millisecond // a cache has caught up until then
+	nowDelay        = time.Millisecond       // as soon as a delayed queue can
 )
 
 // delay is the time until a Stack is looked at again by itself, 0 = not at all.
@@ -149,6 +161,8 @@ func delay(spec *v1alpha1.StackSpec, when again, failures int32) time.Duration {
 		return defaultInterval
 	case againPoll:
 		return pollDelay
+	case againSoon:
+		return soonDelay
 	case againNow:
 		if failures <= 1 {
 			return nowDelay

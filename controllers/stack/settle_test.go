@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
@@ -56,8 +58,11 @@ func TestRefused(t *testing.T) {
 		{kind(model.ProviderError, model.ClassUser), stagePlan, "InputInvalid", []string{stalled + "InputInvalid"}, againNever},
 		{kind(model.PreventDestroyError, model.ClassUser), stagePlan, "PreventDestroy", []string{stalled + "PreventDestroy"}, againNever},
 		{kind(model.PreventDestroyError, model.ClassUser), stageDestroy, "PreventDestroy", []string{stalled + "PreventDestroy"}, againNever},
-		{because(model.ClassUser, state.ErrNameTaken), stagePlan, "StateKeyConflict", []string{stalled + "StateKeyConflict"}, againNever},
-		{because(model.ClassUser, state.ErrForeignInstallation), stagePlan, "StateKeyConflict", []string{stalled + "StateKeyConflict"}, againNever},
+		{because(model.ClassUser, state.ErrNameTaken), stagePlan, "StateKeyConflict", []string{stalled + "StateKeyConflict"}, againInterval},
+		{because(model.ClassUser, state.ErrForeignInstallation), stagePlan, "StateKeyConflict", []string{stalled + "StateKeyConflict"}, againInterval},
+		{kind(model.StateError, model.ClassUser), stagePlan, "InputInvalid", []string{stalled + "InputInvalid"}, againNever},
+		{kind(model.StateError, model.ClassUser), stageRun, "InputInvalid", []string{stalled + "InputInvalid"}, againNever},
+		{kind(model.AtlantideError, model.ClassTransient), stageRun, "ApplyHalted", []string{reconciling + "ApplyHalted"}, againBackoff},
 		{because(model.ClassTransient, state.ErrUnavailable), stagePlan, "StateUnavailable", []string{reconciling + "StateUnavailable"}, againBackoff},
 		{because(model.ClassTransient, state.ErrUnavailable), stageDestroy, "StateUnavailable", []string{reconciling + "StateUnavailable"}, againBackoff},
 		{because(model.ClassUser, state.ErrNewerSchema), stagePlan, "StateUnavailable", []string{reconciling + "StateUnavailable"}, againBackoff},
@@ -92,7 +97,7 @@ func TestRefused(t *testing.T) {
 			if o.again != c.again {
 				t.Errorf("again %d, want %d", o.again, c.again)
 			}
-			if remembered := o.ended != 0; remembered != (c.again == againNever) {
+			if remembered := o.concluded != 0; remembered != (c.again == againNever) {
 				t.Errorf("remembered: %v", remembered)
 			}
 			if retried := next.Failure != nil && next.Failure.NextRetryTime != nil; retried != (c.again == againBackoff || c.again == againNow && o.failed != nil) {
@@ -125,7 +130,7 @@ func TestReadyWhileTheStoreIsAway(t *testing.T) {
 			if status.Failure.Count != 2 {
 				t.Errorf("%d failures", status.Failure.Count)
 			}
-			if status = settle(status, stackAt(1), findings{}, steady(2), noon); status.Failure != nil || !meta.IsStatusConditionTrue(status.Conditions, "Ready") || len(status.Conditions) != 1 {
+			if status = settle(status, stackAt(1), findings{}, steady(2, nil), noon); status.Failure != nil || !meta.IsStatusConditionTrue(status.Conditions, "Ready") || len(status.Conditions) != 1 {
 				t.Errorf("after it came back: %v, %+v", brief(status), status.Failure)
 			}
 		})
@@ -136,11 +141,12 @@ func TestReadyWhileTheStoreIsAway(t *testing.T) {
 // and observedGeneration never moves back.
 func TestSettleLaw(t *testing.T) {
 	outcomes := []outcome{
-		steady(1), applied(1, "+1 ~0 ±0 -0"), {label: labelUnchanged, kept: true},
+		steady(1, nil), applied(1, []string{"it"}, "+1 ~0 ±0 -0"), {label: labelUnchanged, kept: true},
 		refused(model.Errorf(model.LanguageError, model.ClassUser, "it"), stagePlan),
 		refused(model.Errorf(model.LockError, model.ClassTransient, "it"), stageRun),
 		waiting(verdictWaiting, &v1alpha1.StackPlan{Digest: digestA}, "", ""),
 		blocked(v1alpha1.ReasonDeletionSuspended, "it"),
+		refused(model.Errorf(model.StateError, model.ClassUser, "it: %w", state.ErrNameTaken), stagePlan), lookAgain(),
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		status, highest := v1alpha1.StackStatus{}, int64(0)
@@ -156,7 +162,7 @@ func TestSettleLaw(t *testing.T) {
 				t.Fatalf("observedGeneration %d, want %d", status.ObservedGeneration, highest)
 			}
 			again := settle(status, stack, findings{}, o, now.Add(time.Hour))
-			if o.failed != nil {
+			if o.failed != nil && o.failed.class != model.ClassUser {
 				again.Failure = status.Failure
 			}
 			if diff := cmp.Diff(status, again); diff != "" {
@@ -167,6 +173,40 @@ func TestSettleLaw(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A change that the API server did not take because the cache was behind says nothing
+// about the Stack.
+func TestNotWritten(t *testing.T) {
+	resource := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "stacks"}
+	for _, c := range []struct {
+		err   error
+		quiet bool
+	}{
+		{apierrors.NewConflict(resource, "s", errors.New("it moved")), true},
+		{apierrors.NewNotFound(resource, "s"), true},
+		{apierrors.NewForbidden(resource, "s", errors.New("no rights")), false},
+		{errors.New("the API server is away"), false},
+	} {
+		o := notWritten(c.err, stagePlan)
+		was := v1alpha1.StackStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Applied"}}}
+		next := settle(was, stackAt(2), findings{}, o, noon)
+		if quiet := cmp.Equal(was, next) && o.event == nil && o.again == againSoon; quiet != c.quiet {
+			t.Errorf("%v: quiet %v, %v", c.err, quiet, brief(next))
+		}
+	}
+}
+
+// A lock in status goes with the run it was of, also while nothing else is written.
+func TestUnlocked(t *testing.T) {
+	was := v1alpha1.StackStatus{Lock: &v1alpha1.StackLock{Epoch: 4}, ObservedGeneration: 1}
+	suspended := outcome{label: labelSuspended, kept: true}
+	if next := settle(was, stackAt(2), findings{}, suspended, noon); next.Lock == nil {
+		t.Error("a run that may live lost its lock in status")
+	}
+	if next := settle(was, stackAt(2), findings{unlocked: true}, suspended, noon); next.Lock != nil || next.ObservedGeneration != 1 {
+		t.Errorf("status %+v", next)
+	}
 }
 
 func TestDelay(t *testing.T) {
@@ -200,6 +240,7 @@ func TestDelay(t *testing.T) {
 		{"at once", spec(0, 0), againNow, 1, time.Millisecond},
 		{"at once, again and again", spec(0, 0), againNow, 2, 10 * time.Second},
 		{"while another run works", spec(0, 0), againPoll, 5, 10 * time.Second},
+		{"while the cache is behind", spec(0, time.Hour), againSoon, 5, 200 * time.Millisecond},
 	}
 	for _, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {

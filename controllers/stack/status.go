@@ -20,41 +20,41 @@ const (
 
 // finish is the only place that writes status at the end of a reconcile, emits its
 // event, remembers it and says when it is looked at again.
-func (r *Reconciler) finish(ctx context.Context, p *pass, o outcome) (ctrl.Result, error) {
+func (r *Reconciler) finish(ctx context.Context, sc *scope, o outcome) (ctrl.Result, error) {
 	r.Metrics.Reconciles.WithLabelValues(o.label).Inc()
 	if o.gone {
-		r.memory.drop(p.key())
+		r.memory.drop(sc.key())
 		return ctrl.Result{}, nil
 	}
-	if ctx.Err() != nil && o.failed != nil && !p.ran {
+	if ctx.Err() != nil && o.failed != nil && !sc.ran {
 		return ctrl.Result{}, nil // it failed because the operator stops; the next one looks again
 	}
 	ctx, cancel := context.WithTimeout(detached(ctx), recordTimeout)
 	defer cancel()
-	was, written, err := r.writeOutcome(ctx, p, o)
+	written, err := r.writeOutcome(ctx, sc, o)
 	if apierrors.IsNotFound(err) {
-		r.memory.drop(p.key())
+		r.memory.drop(sc.key())
 		return ctrl.Result{}, nil
 	}
-	if o.event != nil && err == nil && (o.kept || tells(&was, &p.stack.Status)) {
-		r.emit(p.stack, o.event)
+	if o.event != nil && err == nil && (o.kept || tells(&sc.was, &sc.stack.Status)) {
+		r.emit(sc.stack, o.event)
 	}
 	if written {
-		ctrl.LoggerFrom(ctx).Info("reconciled", "outcome", o.label, "reason", readyReason(&p.stack.Status), "generation", p.sight.generation)
+		ctrl.LoggerFrom(ctx).Info("reconciled", "outcome", o.label, "reason", readyReason(&sc.stack.Status), "generation", sc.fingerprint.generation)
 	}
-	if err != nil || o.ended == 0 || p.unshown {
-		r.memory.forget(p.key())
+	if err != nil || o.concluded == 0 || sc.unshown || sc.unrecorded {
+		r.memory.forget(sc.key())
 	} else {
-		r.memory.keep(p.key(), p.saw(o.ended))
+		r.memory.keep(sc.key(), sc.fingerprintOf(o.concluded))
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	after := delay(&p.stack.Spec, o.again, failures(&p.stack.Status))
-	if p.unshown && after == 0 {
-		after = retryDelay(&p.stack.Spec, 1)
+	after := delay(&sc.stack.Spec, o.again, failures(&sc.stack.Status))
+	if retry := retryDelay(&sc.stack.Spec, 1); sc.unrecorded && (after == 0 || after > retry) || sc.unshown && after == 0 {
+		after = retry
 	}
-	if after > nowDelay {
+	if after > soonDelay {
 		after = r.Jitter(after)
 	}
 	return ctrl.Result{RequeueAfter: after}, nil
@@ -63,28 +63,27 @@ func (r *Reconciler) finish(ctx context.Context, p *pass, o outcome) (ctrl.Resul
 // writeOutcome writes the next status if it differs. A conflict means that the object
 // was read too early; the outcome still holds for its generation, so it is settled
 // again upon what is there now, unless that is newer than the outcome.
-func (r *Reconciler) writeOutcome(ctx context.Context, p *pass, o outcome) (was v1alpha1.StackStatus, written bool, err error) {
-	if o.kept && (p.found == findings{} || p.found == findings{request: p.stack.Status.LastHandledReconcileAt}) {
-		return p.stack.Status, false, nil // the usual case: there is nothing to compare
+func (r *Reconciler) writeOutcome(ctx context.Context, sc *scope, o outcome) (written bool, err error) {
+	if o.kept && (sc.found == findings{} || sc.found == findings{request: sc.stack.Status.LastHandledReconcileAt}) {
+		return false, nil // the usual case: there is nothing to compare
 	}
 	for range 3 {
-		was = *p.stack.Status.DeepCopy()
-		next := settle(was, p.stack, p.found, o, r.Now())
-		written, err = r.write(ctx, p.stack, next)
+		next := settle(sc.stack.Status, sc.stack, sc.found, o, r.Now())
+		written, err = r.write(ctx, sc.stack, next)
 		if !apierrors.IsConflict(err) {
-			return was, written, err
+			return written, err
 		}
 		live := &v1alpha1.Stack{}
-		if err := r.Live.Get(ctx, p.key(), live); err != nil {
-			return was, false, err
+		if err := r.Live.Get(ctx, sc.key(), live); err != nil {
+			return false, err
 		}
-		if live.UID != p.stack.UID || live.Status.ObservedGeneration > p.sight.generation {
-			return was, false, err
+		if live.UID != sc.stack.UID || live.Status.ObservedGeneration > sc.fingerprint.generation {
+			return false, err
 		}
 		// The spec that was worked on stays; what is compared with is new.
-		p.stack.ResourceVersion, p.stack.Status = live.ResourceVersion, live.Status
+		sc.stack.ResourceVersion, sc.stack.Status, sc.was = live.ResourceVersion, live.Status, live.Status
 	}
-	return was, false, err
+	return false, err
 }
 
 // write patches status if next differs from it, and only if the object is as it was

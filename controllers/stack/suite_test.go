@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
+	"github.com/atlantide-org/atlantide-operator/controllers/internal/planstore"
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state/postgres"
@@ -137,6 +138,7 @@ type operator struct {
 	*land
 	reconciler *Reconciler
 	metrics    *Metrics
+	cancel     func() // ends the context; nothing new is started from then on
 	stop       func() // returns when all work has ended
 
 	apiReads, apiWrites atomic.Int64
@@ -147,6 +149,8 @@ type operator struct {
 type settings struct {
 	provider func(providers.Provider) providers.Provider
 	engine   func(Engine) Engine
+	state    func(State) State
+	plans    func(planstore.Plans) planstore.Plans
 }
 
 func withProvider(wrap func(providers.Provider) providers.Provider) func(*settings) {
@@ -180,6 +184,8 @@ func (l *land) operate(change ...func(*settings)) *operator {
 	set := settings{
 		provider: func(p providers.Provider) providers.Provider { return p },
 		engine:   func(e Engine) Engine { return e },
+		state:    func(s State) State { return s },
+		plans:    func(p planstore.Plans) planstore.Plans { return p },
 	}
 	for _, c := range change {
 		c(&set)
@@ -189,7 +195,7 @@ func (l *land) operate(change ...func(*settings)) *operator {
 	skip := true
 	o.reconciler, err = Setup(mgr, Config{
 		Engine: set.engine(&engine.Engine{Registry: registry, Now: time.Now, NewID: uuid.NewString, DrainGrace: 10 * time.Second}),
-		State:  store, Plans: store.Plans(), Metrics: o.metrics,
+		State:  set.state(store), Plans: set.plans(store.Plans()), Metrics: o.metrics,
 		Jitter: func(d time.Duration) time.Duration { return min(d, time.Second) }, // nobody wants to wait
 		Locks: Locks{
 			REST: config, Namespace: l.leases, Identity: "test_" + uuid.NewString()[:8],
@@ -201,6 +207,7 @@ func (l *land) operate(change ...func(*settings)) *operator {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
+	o.cancel = cancel
 	o.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -398,12 +405,56 @@ func (l *land) events(s *v1alpha1.Stack, reason string) []string {
 	return notes
 }
 
+// toldOnce waits until a Stack has one event with this reason, and checks that it was
+// not told again: what is told again becomes a series.
+func (l *land) toldOnce(s *v1alpha1.Stack, reason string) {
+	l.Helper()
+	l.eventually(func(g gomega.Gomega) { g.Expect(l.events(s, reason)).To(gomega.HaveLen(1)) })
+	var list eventsv1.EventList
+	l.Expect(l.client.List(l.Context(), &list, client.InNamespace(l.namespace))).To(gomega.Succeed())
+	for _, e := range list.Items {
+		if e.Regarding.UID == s.UID && e.Reason == reason && e.Series != nil {
+			l.Errorf("it was told %d times: %s", e.Series.Count, e.Note)
+		}
+	}
+}
+
+// direct is the state store beside all operators.
+func (l *land) direct() *postgres.Store {
+	l.Helper()
+	store, err := postgres.Open(l.Context(), l.dsn, postgres.Options{Installation: l.install})
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	l.Cleanup(store.Close)
+	return store
+}
+
+// take claims the lock of a Stack's partition in the state store, as a run does.
+func (l *land) take(store *postgres.Store, s *v1alpha1.Stack, holder string) model.Fence {
+	l.Helper()
+	epoch, err := store.Mint(l.Context(), string(s.UID))
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	fence := model.Fence{Epoch: epoch, Holder: holder}
+	l.Expect(store.Claim(l.Context(), string(s.UID), fence, "the lease of "+holder, 1)).To(gomega.Succeed())
+	return fence
+}
+
+// rewriteStatus changes a Stack's status behind the operator's back.
+func (l *land) rewriteStatus(s *v1alpha1.Stack, change func(*v1alpha1.StackStatus)) *v1alpha1.Stack {
+	l.Helper()
+	l.Eventually(func() error {
+		now := l.read(s)
+		change(&now.Status)
+		return l.client.Status().Update(l.Context(), now)
+	}, patience, 50*time.Millisecond).Should(gomega.Succeed())
+	return l.read(s)
+}
+
 func (l *land) eventually(check func(g gomega.Gomega)) {
 	l.Helper()
 	l.Eventually(check, patience, 20*time.Millisecond).Should(gomega.Succeed())
 }
 
-// failing makes the operations of a provider fail while broken holds.
+// failingProvider makes the operations of a provider fail while broken holds.
 type failingProvider struct {
 	providers.Provider
 	broken *atomic.Bool

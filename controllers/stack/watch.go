@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,9 +23,9 @@ import (
 const indexConfigMap = "spec.source.configMapRef.name"
 
 // SetupWithManager registers the reconciler and what wakes it: a Stack whose spec, a
-// request annotation or deletion mark changed, and a ConfigMap that a Stack is made
-// from. ConfigMaps are watched by their metadata alone; their content is read when it
-// is needed.
+// request annotation or deletion mark changed, a ConfigMap that a Stack is made from,
+// and the end of a Stack whose names another one waits for. ConfigMaps are watched by
+// their metadata alone; their content is read when it is needed.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	index := mgr.GetFieldIndexer()
 	if err := index.IndexField(context.Background(), &v1alpha1.Stack{}, indexConfigMap, configMapOf); err != nil {
@@ -34,6 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Named("stack").
 		WithOptions(options).
 		For(&v1alpha1.Stack{}, builder.WithPredicates(requested())).
+		Watches(&v1alpha1.Stack{}, handler.Funcs{DeleteFunc: r.wakeConflicting}).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.stacksOf)).
 		Complete(r)
 }
@@ -58,6 +60,21 @@ func (r *Reconciler) stacksOf(ctx context.Context, cm client.Object) []reconcile
 		requests[i].NamespacedName = types.NamespacedName{Namespace: stacks.Items[i].Namespace, Name: stacks.Items[i].Name}
 	}
 	return requests
+}
+
+// wakeConflicting wakes the Stacks of a namespace that declare what another Stack owns,
+// when one of the namespace is gone.
+func (r *Reconciler) wakeConflicting(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	var stacks v1alpha1.StackList
+	if err := r.Client.List(ctx, &stacks, client.InNamespace(e.Object.GetNamespace())); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Stacks that wait for the names of one that is gone", "stack", client.ObjectKeyFromObject(e.Object))
+		return // they look again by themselves
+	}
+	for i := range stacks.Items {
+		if readyReason(&stacks.Items[i].Status) == v1alpha1.ReasonStateKeyConflict {
+			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&stacks.Items[i])})
+		}
+	}
 }
 
 // requested passes updates that ask for something. The operator's own writes, to

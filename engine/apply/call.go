@@ -1,23 +1,15 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
-
-// FenceChecker is what a store may offer beside writes: whether a write with this
-// fence would commit. Where it does, it is asked before every mutation that no
-// write-ahead has just proved (EX-18).
-type FenceChecker interface {
-	CheckFence(ctx context.Context, partition string, fence model.Fence) error
-}
 
 // Whether the write before a call has proved the fence.
 const (
@@ -54,16 +46,16 @@ func (x *execution) mutate(ctx context.Context, op string, row *state.Row, prove
 	return clean, err
 }
 
-// allowed is the guard before a mutation.
+// allowed is the guard before a mutation: the lock, and the fence unless a write-ahead
+// has just proved it (EX-18).
 func (x *execution) allowed(proved bool) error {
 	if err := x.Lease.Check(); err != nil {
 		return x.lose(x.leaseLost())
 	}
-	checker, ok := x.Store.(FenceChecker)
-	if proved || !ok {
+	if proved {
 		return nil
 	}
-	err := checker.CheckFence(x.writes, x.Partition, x.Lease.Fence())
+	err := x.Store.CheckFence(x.writes, x.Partition, x.Lease.Fence())
 	if model.IsKind(err, model.FencedWriteError) {
 		return x.lose(err)
 	}
@@ -147,9 +139,6 @@ func within[T any](ctx context.Context, grace time.Duration, call func(context.C
 	}
 }
 
-// maxOutputs bounds the stored outputs of one node, in bytes of JSON.
-const maxOutputs = 4 << 20
-
 // storableOutputs are outputs in the form in which rows keep them; nil with the reason
 // when they have none (ST-20).
 func storableOutputs(outputs model.Outputs) (map[string]any, error) {
@@ -157,47 +146,15 @@ func storableOutputs(outputs model.Outputs) (map[string]any, error) {
 	for name, v := range outputs {
 		n, err := model.NormalizeJSON(v)
 		if err != nil {
-			return nil, fmt.Errorf("output '%s': %w", name, err)
+			return nil, fmt.Errorf("output %+.60q: %w", name, err)
+		}
+		if err := cmp.Or(state.CheckStorable(name), state.CheckStorable(n)); err != nil {
+			return nil, fmt.Errorf("output %+.60q %w", name, err)
 		}
 		clean[name] = model.Clone(n)
 	}
-	if err := storable(clean); err != nil {
-		return nil, err
-	}
-	data, err := model.EncodeJSON(clean)
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxOutputs {
-		return nil, fmt.Errorf("they have %d bytes, more than the %d that a node may record", len(data), maxOutputs)
+	if err := state.CheckDocument(clean); err != nil {
+		return nil, fmt.Errorf("together they have too much: %w", err)
 	}
 	return clean, nil
 }
-
-// storable refuses what no store may be given: a NUL character and text that is not
-// UTF-8.
-func storable(values map[string]any) error {
-	for name, v := range values {
-		if !clean(name) {
-			return fmt.Errorf("'%.60s' holds a NUL character or is not UTF-8", strings.ToValidUTF8(strings.ReplaceAll(name, "\x00", "?"), "?"))
-		}
-		bad := false
-		model.Walk(v, func(v model.Value) bool {
-			switch v := v.(type) {
-			case string:
-				bad = bad || !clean(v)
-			case map[string]any:
-				for key := range v {
-					bad = bad || !clean(key)
-				}
-			}
-			return !bad
-		})
-		if bad {
-			return fmt.Errorf("'%s' holds a NUL character or text that is not UTF-8", name)
-		}
-	}
-	return nil
-}
-
-func clean(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

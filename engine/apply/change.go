@@ -3,9 +3,9 @@ package apply
 import (
 	"context"
 	"maps"
-	"reflect"
 	"slices"
 
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -187,17 +187,37 @@ func (x *execution) notUpdated(ctx context.Context, failure error, prior *state.
 // rewrite brings the row of an unchanged node in line with the config, without a call
 // (PL-3, EX-43).
 func (x *execution) rewrite(_ context.Context, c *plan.Change) error {
-	row := *c.Prior
-	row.Kind = c.Desired.Kind
-	row.PreventDestroy = c.Desired.PreventDestroy
-	row.CreateBeforeDestroy = c.Desired.CreateBeforeDestroy
-	row.DependsOn = orderingOnly(c.Desired.DependsOn, c.Desired.Dependencies)
-	row.UpdatedAt = x.Now()
 	x.note(func() {
 		x.report.Noop = append(x.report.Noop, c.NodeID)
 		x.report.StateOnly = append(x.report.StateOnly, c.NodeID)
 	})
-	return x.commit(state.Batch{PutRows: []*state.Row{&row}})
+	return x.commit(state.Batch{PutRows: []*state.Row{x.rewritten(c)}})
+}
+
+// sync does the same, in one write, for the nodes of which only columns that no plan
+// shows differ.
+func (x *execution) sync() error {
+	var rows []*state.Row
+	for i := range x.plan.Changes {
+		if c := &x.plan.Changes[i]; c.Unsynced() {
+			rows = append(rows, x.rewritten(c))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return x.commit(state.Batch{PutRows: rows})
+}
+
+// rewritten is the row of an unchanged node with what the config says of its lifecycle.
+func (x *execution) rewritten(c *plan.Change) *state.Row {
+	row := *c.Prior
+	row.Kind = c.Desired.Kind
+	row.PreventDestroy = c.Desired.PreventDestroy
+	row.CreateBeforeDestroy = c.Desired.CreateBeforeDestroy
+	row.DependsOn = plan.OrderingOnly(c.Desired)
+	row.UpdatedAt = x.Now()
+	return &row
 }
 
 // done makes the outputs of a node known, reports it and confirms its row, in this
@@ -217,9 +237,6 @@ func (x *execution) done(row *state.Row, err error, list *[]string) error {
 // prepare resolves a node's inputs and makes its next row (EX-15).
 func (x *execution) prepare(c *plan.Change) (inputs map[string]any, row *state.Row, err error) {
 	n := c.Desired
-	if err := storable(n.Properties); err != nil {
-		return nil, nil, model.Errorf(model.StateError, model.ClassUser, "%s cannot be recorded: %w", n.ID, err)
-	}
 	values := x.values()
 	inputs, err = values.Concrete(n.Properties)
 	if err != nil {
@@ -236,7 +253,7 @@ func (x *execution) prepare(c *plan.Change) (inputs map[string]any, row *state.R
 		Outputs:             map[string]any{},
 		Properties:          n.Properties,
 		Dependencies:        n.Dependencies,
-		DependsOn:           orderingOnly(n.DependsOn, n.Dependencies),
+		DependsOn:           plan.OrderingOnly(n),
 		PreventDestroy:      n.PreventDestroy,
 		CreateBeforeDestroy: n.CreateBeforeDestroy,
 		Status:              state.StatusCreated,
@@ -266,13 +283,13 @@ func (x *execution) movedAway(left *state.Row, inputs map[string]any) bool {
 	was := x.before.Lenient(left.Properties)
 	return slices.ContainsFunc(schema.Fields, func(f model.Field) bool {
 		v, known := was[f.Name]
-		return known && f.Mutability == model.Immutable && !reflect.DeepEqual(v, inputs[f.Name])
+		return known && f.Mutability == model.Immutable && !ir.Equal(v, inputs[f.Name])
 	})
 }
 
 // request is the argument of a call; recorded is nil for a node without a row.
 func (x *execution) request(row *state.Row, inputs map[string]any, recorded *state.Row) *model.Request {
-	r := &model.Request{Node: model.NodeOf(row.ID), Owner: x.Owner, Attempt: row.Attempt, Inputs: inputs}
+	r := &model.Request{Node: model.NodeOf(row.ID), Owner: x.Owner, Attempt: row.Attempt, Inputs: inputs, Source: x.Source}
 	if recorded != nil {
 		r.Attempt = recorded.Attempt
 		r.Prior = &model.Prior{
@@ -288,16 +305,4 @@ func outputsOf(row *state.Row) map[string]any {
 		return map[string]any{}
 	}
 	return row.Outputs
-}
-
-// orderingOnly is what a row keeps of depends_on: edges that are not references too
-// (ST-1).
-func orderingOnly(dependsOn, dependencies []string) []string {
-	only := []string{}
-	for _, id := range dependsOn {
-		if !slices.Contains(dependencies, id) {
-			only = append(only, id)
-		}
-	}
-	return only
 }

@@ -283,7 +283,7 @@ func (b *bench) snapshot() *state.Snapshot {
 
 func (b *bench) plan(c *ir.Compilation) *plan.Plan {
 	b.Helper()
-	p, err := plan.New(plan.Input{Compilation: c, Snapshot: b.snapshot(), Schemas: schemas(b), OnFailure: plan.OnFailureHalt})
+	p, err := plan.New(plan.Input{Compilation: c, Snapshot: b.snapshot(), Schemas: schemas(b), OnFailure: plan.OnFailureHalt, PlainSecrets: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -18,8 +19,8 @@ func TestHostileOutputs(t *testing.T) {
 		outputs model.Outputs
 		says    string
 	}{
-		{"NUL in a value (ST-20)", model.Outputs{"id": "a\x00"}, "'id' holds a NUL"},
-		{"NUL in a nested key", model.Outputs{"x": map[string]any{"deep": []any{map[string]any{"k\x00": "v"}}}}, "'x' holds a NUL"},
+		{"NUL in a value (ST-20)", model.Outputs{"id": "a\x00"}, "\"id\" holds a NUL"},
+		{"NUL in a nested key", model.Outputs{"x": map[string]any{"deep": []any{map[string]any{"k\x00": "v"}}}}, "\"x\" holds a NUL"},
 		{"NUL in a name", model.Outputs{"i\x00d": "v"}, "NUL"},
 		{"not UTF-8", model.Outputs{"id": "\xff"}, "UTF-8"},
 		{"not JSON", model.Outputs{"id": make(chan int)}, "no JSON form"},
@@ -55,10 +56,15 @@ func TestOutputsThatLookLikeHandles(t *testing.T) {
 	b.wantStatuses(map[string]string{"a": "created"}) // b failed before its write-ahead
 }
 
+// Planning refuses such a config. A run that does not ask it calls nobody all the same.
 func TestPropertiesThatNoRowCanHold(t *testing.T) {
 	b := newBench(t)
-	_, err := b.apply([]ir.Node{thing("a", "k", "a\x00b")})
-	wantError(t, err, model.StateError, "'value' holds a NUL")
+	p, err := plan.New(plan.Input{Compilation: compiled(t, []ir.Node{thing("a", "k", "a\x00b")}), Snapshot: b.snapshot(), Schemas: schemas(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.run(t.Context(), p)
+	wantError(t, err, model.StateError, "holds a NUL")
 	b.wantCalls()
 }
 

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -12,7 +13,7 @@ import (
 // outputPhase resolves the declared outputs and commits what differs, removals and new
 // values in one write (EX-19, EX-20, EX-22). An output that does not resolve keeps its
 // committed value.
-func (x *execution) outputPhase() error {
+func (x *execution) outputPhase(ctx context.Context) error {
 	batch := state.Batch{SetOutputs: map[string]state.Output{}}
 	for _, key := range x.plan.Outputs.Retired {
 		if _, committed := x.plan.Snapshot.Outputs[key]; committed {
@@ -29,6 +30,9 @@ func (x *execution) outputPhase() error {
 	if len(batch.RemoveOutputs) == 0 && len(batch.SetOutputs) == 0 {
 		return nil
 	}
+	if err := x.pass(ctx, PhaseOutputs); err != nil {
+		return err
+	}
 	return x.commit(batch)
 }
 
@@ -41,8 +45,8 @@ func (x *execution) output(declared ir.Output, set map[string]state.Output) erro
 		return model.Errorf(model.StateError, model.ClassUser,
 			"output '%s' holds the reserved form %s and cannot be committed", declared.Key, marker)
 	}
-	if err := storable(map[string]any{declared.Key: value}); err != nil {
-		return model.Errorf(model.StateError, model.ClassUser, "output '%s' cannot be committed: %w", declared.Key, err)
+	if err := state.CheckDocument(value); err != nil {
+		return model.Errorf(model.StateError, model.ClassUser, "output '%s' cannot be committed: it %w", declared.Key, err)
 	}
 	out := state.Output{Value: value, Sensitive: x.sensitive(declared.Value), SourceNodes: sourceNodes(declared.Value)}
 	x.report.Outputs[declared.Key] = value
@@ -50,7 +54,7 @@ func (x *execution) output(declared ir.Output, set map[string]state.Output) erro
 		x.report.SensitiveOutputs = append(x.report.SensitiveOutputs, declared.Key)
 	}
 	committed, ok := x.plan.Snapshot.Outputs[declared.Key]
-	if !ok || !same(committed.Value, value) || committed.Sensitive != out.Sensitive || !slices.Equal(committed.SourceNodes, out.SourceNodes) {
+	if !ok || !ir.Equal(committed.Value, value) || committed.Sensitive != out.Sensitive || !slices.Equal(committed.SourceNodes, out.SourceNodes) {
 		set[declared.Key] = out
 	}
 	return nil

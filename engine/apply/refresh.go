@@ -1,9 +1,9 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +22,7 @@ type Refresh struct {
 	Provider    func(name string) (Provider, bool)
 	Schemas     *model.Schemas
 	Owner       string
+	Source      fs.FS // model.Request.Source of every read; may be nil
 	Parallelism int
 	NodeTimeout time.Duration // of one read
 	DrainGrace  time.Duration // for a read that was told to stop
@@ -111,7 +112,7 @@ func (r *Refresh) node(ctx context.Context, row *state.Row, values resolve.Value
 	}
 	inputs := values.Lenient(row.Properties)
 	request := &model.Request{
-		Node: model.NodeOf(row.ID), Owner: r.Owner, Attempt: row.Attempt, Inputs: inputs,
+		Node: model.NodeOf(row.ID), Owner: r.Owner, Attempt: row.Attempt, Inputs: inputs, Source: r.Source,
 		Prior: &model.Prior{Outputs: model.Clone(outputsOf(row)).(map[string]any), Inputs: inputs},
 	}
 	type reading struct {
@@ -151,7 +152,7 @@ func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs map[string]an
 		if !ok {
 			recorded, ok = inputs[key]
 		}
-		if ok && same(recorded, now) {
+		if ok && ir.Equal(recorded, now) {
 			continue
 		}
 		drift := FieldDrift{State: recorded, Live: now}
@@ -174,11 +175,4 @@ func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs map[string]an
 		found.Kind = Drifted
 	}
 	return nil
-}
-
-// same compares two values by their canonical bytes, as hashes do.
-func same(a, b any) bool {
-	ca, errA := ir.CanonicalJSON(a)
-	cb, errB := ir.CanonicalJSON(b)
-	return errA == nil && errB == nil && bytes.Equal(ca, cb)
 }

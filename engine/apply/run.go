@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type Run struct {
 	Partition   string
 	Lease       lease.Handle
 	Owner       string // model.Request.Owner of every call
+	Source      fs.FS  // model.Request.Source of every call; may be nil
 	Parallelism int    // nodes at work at once
 	// NodeTimeout bounds the work of one node (EX-3).
 	NodeTimeout time.Duration
@@ -69,7 +71,8 @@ type execution struct {
 	*Run
 	plan    *plan.Plan
 	changes map[string]*plan.Change
-	before  resolve.Values // what was recorded when the run started
+	scope   map[string]bool // ids that may be written
+	before  resolve.Values  // what was recorded when the run started
 
 	stopped  context.Context // ends when no further node may start
 	stop     context.CancelCauseFunc
@@ -99,6 +102,7 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) *execution {
 	for i := range p.Changes {
 		x.changes[p.Changes[i].NodeID] = &p.Changes[i]
 	}
+	x.scope = scope(p)
 	recorded := make(map[string]map[string]any, len(p.Snapshot.Rows))
 	for id, row := range p.Snapshot.Rows {
 		recorded[id], x.live[id] = row.Outputs, row.Outputs
@@ -152,11 +156,11 @@ func (x *execution) phases(ctx context.Context) error {
 			return err
 		}
 	}
-	return x.outputPhase()
+	return x.outputPhase(ctx)
 }
 
 // changePhase creates, updates and replaces, and rewrites the rows of state-only
-// changes.
+// changes and of those that the plan brings in line silently.
 func (x *execution) changePhase(ctx context.Context) error {
 	var idle []string
 	pending := false
@@ -169,12 +173,17 @@ func (x *execution) changePhase(ctx context.Context) error {
 			idle = append(idle, c.NodeID)
 		}
 	}
+	if pending || x.plan.Unsynced() {
+		if err := x.pass(ctx, PhaseChange); err != nil {
+			return err
+		}
+		if err := x.sync(); err != nil {
+			return err
+		}
+	}
 	if !pending {
 		x.report.Noop = append(x.report.Noop, idle...)
 		return nil
-	}
-	if err := x.pass(ctx, PhaseChange); err != nil {
-		return err
 	}
 	return x.walk(x.plan.Graph, false, x.change)
 }

@@ -373,20 +373,37 @@ func TestOutputs(t *testing.T) {
 
 func TestGate(t *testing.T) {
 	refuse := model.Errorf(model.PlanDriftError, model.ClassUser, "the approval was withdrawn")
+	declared := func(value string) []ir.Output {
+		if value == "" {
+			return nil
+		}
+		return []ir.Output{{Key: "s:o", Value: value}}
+	}
+	before, after, ordered := []ir.Node{thing("a", "k", "1"), thing("c", "k", "1")}, []ir.Node{thing("b", "k", "1"), thing("c", "k", "1")}, []ir.Node{thing("a", "k", "1"), thing("c", "k", "1")}
+	ordered[1].DependsOn = []string{idA}
 	for _, c := range []struct {
 		reason string
+		nodes  []ir.Node
+		output string // its value; "" = none is declared
 		refuse apply.Phase
 		asked  []apply.Phase
 		calls  []string
+		writes bool
 	}{
-		{"both phases are asked, in order", "", []apply.Phase{apply.PhaseChange, apply.PhaseDelete}, []string{"create b", "delete a"}},
-		{"a refusal before the first calls nothing", apply.PhaseChange, []apply.Phase{apply.PhaseChange}, nil},
-		{"one before the second keeps what was done", apply.PhaseDelete, []apply.Phase{apply.PhaseChange, apply.PhaseDelete}, []string{"create b"}},
+		{"every phase with work is asked, in order", after, "new", "", []apply.Phase{apply.PhaseChange, apply.PhaseDelete, apply.PhaseOutputs}, []string{"create b", "delete a"}, true},
+		{"a refusal before the first calls nothing", after, "new", apply.PhaseChange, []apply.Phase{apply.PhaseChange}, nil, false},
+		{"one before the second keeps what was done", after, "new", apply.PhaseDelete, []apply.Phase{apply.PhaseChange, apply.PhaseDelete}, []string{"create b"}, true},
+		{"one before the third commits no output", before, "new", apply.PhaseOutputs, []apply.Phase{apply.PhaseOutputs}, nil, false},
+		{"an output alone is asked for", before, "new", "", []apply.Phase{apply.PhaseOutputs}, nil, true},
+		{"so is its end", before, "", apply.PhaseOutputs, []apply.Phase{apply.PhaseOutputs}, nil, false},
+		{"nothing to write, nothing to ask", before, "old", "", nil, nil, false},
+		{"an order alone is asked for", ordered, "old", apply.PhaseChange, []apply.Phase{apply.PhaseChange}, nil, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			b := newBench(t)
-			b.mustApply([]ir.Node{thing("a", "k", "1")})
+			b.mustApply(before, declared("old")...)
 			b.world.calls = nil
+			serial := b.snapshot().Serial
 			var asked []apply.Phase
 			b.adjust = func(r *apply.Run) {
 				r.Gate = func(_ context.Context, phase apply.Phase, p *plan.Plan) error {
@@ -397,7 +414,10 @@ func TestGate(t *testing.T) {
 					return nil
 				}
 			}
-			_, err := b.apply([]ir.Node{thing("b", "k", "1")})
+			_, err := b.apply(c.nodes, declared(c.output)...)
+			if wrote := b.snapshot().Serial > serial; wrote != c.writes {
+				t.Errorf("wrote: %t", wrote)
+			}
 			if c.refuse == "" && err != nil || c.refuse != "" && !errors.Is(err, refuse) {
 				t.Errorf("error %v", err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 func TestLostLock(t *testing.T) {
@@ -74,6 +75,28 @@ func TestFencedOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call that no write precedes is probed, whatever stands between the run and its
+// store (EX-18).
+func TestFenceIsProbedThroughAnyStore(t *testing.T) {
+	b := newBench(t)
+	a := []ir.Node{thing("a", "k", "1")}
+	b.mustApply(a)
+	left := &state.PendingDestroy{NodeID: idA, Row: b.snapshot().Rows[idA], Mode: state.CreateBeforeDestroy}
+	if err := b.store.Commit(t.Context(), partition, b.handle.fence, state.Batch{PutPending: []*state.PendingDestroy{left}}); err != nil {
+		t.Fatal(err)
+	}
+	b.world.calls = nil
+	b.writer = struct{ state.Writer }{b.store}
+	b.adjust = func(*apply.Run) {
+		if err := b.store.Claim(context.Background(), partition, model.Fence{Epoch: 99, Holder: "other"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.apply(a)
+	wantError(t, err, model.FencedWriteError, "other")
+	b.wantCalls()
 }
 
 func TestNodeTimeout(t *testing.T) {

@@ -3,8 +3,10 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -15,6 +17,9 @@ import (
 func (x *execution) commit(batch state.Batch) error {
 	if err := x.Lease.Check(); err != nil {
 		return x.lose(x.leaseLost())
+	}
+	if err := x.inScope(batch); err != nil {
+		return err
 	}
 	fence := x.Lease.Fence()
 	for i, row := range batch.PutRows {
@@ -31,6 +36,40 @@ func (x *execution) commit(batch state.Batch) error {
 		return context.Cause(x.writes)
 	}
 	return stateError(err)
+}
+
+// scope is what a run of the plan may write: the nodes that it has a verdict on and the
+// old halves that it found (LS-2).
+func scope(p *plan.Plan) map[string]bool {
+	ids := make(map[string]bool, len(p.Changes))
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.PendingDestroy != nil {
+			ids[c.PendingDestroy.NodeID] = true
+			continue
+		}
+		ids[c.NodeID] = true
+	}
+	return ids
+}
+
+// inScope refuses a write of what the plan is not about, which is a mistake of the
+// engine.
+func (x *execution) inScope(batch state.Batch) error {
+	ids := slices.Concat(batch.DeleteRows, batch.DeletePending)
+	for _, row := range batch.PutRows {
+		ids = append(ids, row.ID)
+	}
+	for _, entry := range batch.PutPending {
+		ids = append(ids, entry.NodeID, entry.Row.ID)
+	}
+	for _, id := range ids {
+		if !x.scope[id] {
+			return model.Errorf(model.AtlantideError, model.ClassUnknown,
+				"nothing was written: %s is not part of the plan that runs; report this as a bug", id)
+		}
+	}
+	return nil
 }
 
 // alongside writes what a failure leaves to record and returns the failure; a write

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
@@ -28,6 +29,23 @@ func CanonicalJSON(v any) ([]byte, error) {
 	return e.out, nil
 }
 
+// Equal compares two values by their canonical bytes, as hashes do: 1 and 1.0 are one
+// value (DF-5). A value without a canonical form, as a provider may record one, equals
+// only what is stored the same.
+func Equal(a, b any) bool {
+	if x, ok := a.(string); ok {
+		y, ok := b.(string)
+		return ok && x == y
+	}
+	x, errX := CanonicalJSON(a)
+	y, errY := CanonicalJSON(b)
+	if errX != nil && errY != nil {
+		x, errX = model.EncodeJSON(a)
+		y, errY = model.EncodeJSON(b)
+	}
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
 // Digest is the hex SHA-256 of v's canonical form.
 func Digest(v any) (string, error) {
 	data, err := CanonicalJSON(v)
@@ -36,6 +54,21 @@ func Digest(v any) (string, error) {
 	}
 	return hexSHA256(data), nil
 }
+
+// DigestPrefix begins a digest as it is shown, approved and recorded outside of the IR.
+const DigestPrefix = "sha256:"
+
+// PrefixedDigest is DigestPrefix and the Digest of v.
+func PrefixedDigest(v any) (string, error) {
+	digest, err := Digest(v)
+	if err != nil {
+		return "", err
+	}
+	return DigestPrefix + digest, nil
+}
+
+// SHA256 is DigestPrefix and the hex SHA-256 of data.
+func SHA256(data []byte) string { return DigestPrefix + hexSHA256(data) }
 
 func hexSHA256(data []byte) string {
 	sum := sha256.Sum256(data)

@@ -4,6 +4,8 @@
 // It must never know the language that produced it, nor how it is planned or applied.
 package ir
 
+import "io/fs"
+
 // Version of the IR document.
 const Version = 1
 
@@ -55,4 +57,7 @@ type Compilation struct {
 	EnvsSelected []string          // sorted
 	Pins         map[string]string // provider → version
 	Warnings     []string
+	// Source is the tree that the config was compiled with; nil = none. Its providers
+	// read the same one when the compilation is applied.
+	Source fs.FS
 }

@@ -291,3 +291,41 @@ func BenchmarkCanonical10k(b *testing.B) {
 		}
 	}
 }
+
+// Equal is equality of canonical bytes, and of stored ones where there are none.
+func TestEqual(t *testing.T) {
+	const large = int64(1) << 60
+	for _, c := range []struct {
+		reason string
+		a, b   any
+		want   bool
+	}{
+		{"1 and 1.0 are one number (DF-5)", int64(1), 1.0, true},
+		{"at any depth", map[string]any{"a": []any{int64(2)}}, map[string]any{"a": []any{2.0}}, true},
+		{"two numbers", int64(1), int64(2), false},
+		{"a number and its text", int64(1), "1", false},
+		{"a text and its number", "1", int64(1), false},
+		{"two texts", "a", "b", false},
+		{"nothing and an empty list", nil, []any{}, false},
+		{"an integer that has no canonical form is itself", large, large, true},
+		{"and no other", large, large + 1, false},
+		{"inside of something as well", []any{large}, []any{large}, true},
+		{"nor one that has a form", large, int64(1), false},
+		{"what is no number equals nothing", math.NaN(), math.NaN(), false},
+		{"nor does text that is not UTF-8 equal a number", []any{"\xff"}, int64(1), false},
+	} {
+		if got := ir.Equal(c.a, c.b); got != c.want || ir.Equal(c.b, c.a) != got {
+			t.Errorf("%s: %v, %v equal: %t", c.reason, c.a, c.b, got)
+		}
+	}
+}
+
+func TestPrefixedDigests(t *testing.T) {
+	digest, err := ir.PrefixedDigest(map[string]any{})
+	if want := "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"; err != nil || digest != want || ir.SHA256([]byte("{}")) != want {
+		t.Errorf("%s, %v and %s, want %s", digest, err, ir.SHA256([]byte("{}")), want)
+	}
+	if _, err := ir.PrefixedDigest(math.NaN()); err == nil {
+		t.Error("a value without a canonical form has a digest")
+	}
+}

@@ -36,6 +36,7 @@ func (ev *evaluation) build() (*Result, error) {
 			EnvsSelected: ev.selected,
 			Pins:         pins,
 			Warnings:     ev.warnings,
+			Source:       ev.options.Source,
 		},
 		Graph: g,
 	}, nil

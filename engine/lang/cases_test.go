@@ -9,6 +9,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/atlantide-org/atlantide-operator/engine/lang/check"
 	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -18,7 +19,7 @@ import (
 func runNamed(t *testing.T, text string, o Options) (*evaluation, map[string]string, error) {
 	t.Helper()
 	o.Schemas = testSchemas(t)
-	module, err := parse(Source{Filename: "case.py", Text: text})
+	module, err := parse(Source{Filename: "case.py", Text: text}, check.Options{Filename: "case.py"})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,14 +7,16 @@
 // one, nor a provider, a store, or how its result is planned.
 //
 // The map: compile.go (the pipeline), run.go (the run and what the lowered tree calls),
-// errors.go (positions and Python error names), imports.go (the modules), registry.go
-// (what a config declared), stack.go, config.go and environment.go, handles.go and
+// errors.go (positions and Python error names), imports.go (the modules), codemodule.go
+// and component.go (modules and classes in the component dialect), sources.go (the files
+// that came with the config), registry.go (what a config declared), stack.go, config.go and environment.go, handles.go and
 // combinators.go, resource.go, coerce.go and numbers.go, canonical.go (values to IR),
 // inline.go (outputs read inside the config) and build.go (the document).
 package lang
 
 import (
 	"context"
+	"io/fs"
 
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -37,6 +39,9 @@ type Options struct {
 	Inputs  map[string]any // model.Values
 	Envs    []string       // requested environments; nil = all declared
 	Fuel    int64          // steps; 0 = 5,000,000 (lang.md §7.3)
+	// Source is the tree of files that came with the config: what its paths name, and
+	// its components; nil = none. Only what the config names is read.
+	Source fs.FS
 
 	// Limits of one value and of all values, in bytes, and of nested calls; 0 takes
 	// the defaults of package py.
@@ -62,7 +67,7 @@ func Compile(ctx context.Context, src Source, o Options) (res *Result, err error
 				"compiling %s failed inside the compiler: %v; this is a defect of Atlantide, please report it", src.Filename, r)
 		}
 	}()
-	module, err := parse(src)
+	module, err := parse(src, check.Options{Filename: src.Filename})
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +89,12 @@ func Compile(ctx context.Context, src Source, o Options) (res *Result, err error
 }
 
 // parse reads and checks.
-func parse(src Source) (*syntax.Module, error) {
+func parse(src Source, o check.Options) (*syntax.Module, error) {
 	module, err := syntax.Parse(src.Filename, src.Text)
 	if err != nil {
 		return nil, err
 	}
-	violations := check.Check(module, check.Options{Filename: src.Filename})
+	violations := check.Check(module, o)
 	if len(violations) == 0 {
 		return module, nil
 	}
@@ -100,9 +105,8 @@ func parse(src Source) (*syntax.Module, error) {
 
 // evaluate runs a checked module to its end.
 func (ev *evaluation) evaluate(module *syntax.Module) error {
-	predeclared := ev.predeclared()
 	file := lower.File(module, ev.file, ev.builtins.Has)
-	if err := ev.run(file, predeclared); err != nil {
+	if err := ev.run(file, ev.predeclared(nil)); err != nil {
 		return err
 	}
 	return ev.finish()

@@ -37,16 +37,50 @@ func invalidName(kind, name string) error {
 // at the innermost frame of the config (lang.md §14).
 func (ev *evaluation) failure(err error) error {
 	located := *ev.classify(err)
-	if located.Line == 0 {
-		located.Line, located.Col = innermost(err)
-	}
 	if located.Line > 0 {
-		located.File = ev.file
-		if located.Line <= len(ev.lines) {
-			located.Source = ev.lines[located.Line-1]
+		if located.File == "" {
+			located.File = ev.file
 		}
+	} else {
+		ev.locate(&located, err)
+	}
+	if located.Source == "" {
+		located.Source = ev.line(located.File, located.Line)
 	}
 	return &located
+}
+
+// locate puts an error at the innermost frame of the config. One that arose in a
+// component has its own place as a note: it is the component's call that the author of
+// the config can change.
+func (ev *evaluation) locate(e *model.Error, err error) {
+	eval, ok := errors.AsType[*starlark.EvalError](err)
+	if !ok {
+		return
+	}
+	for i := range eval.CallStack {
+		pos := eval.CallStack.At(i).Pos
+		switch {
+		case pos.Line <= 0:
+		case pos.Filename() == ev.file:
+			e.File, e.Line, e.Col = ev.file, int(pos.Line), int(pos.Col)
+			return
+		case e.Note == "":
+			e.Note = fmt.Sprintf("raised in %s, line %d, col %d", pos.Filename(), pos.Line, pos.Col)
+		}
+	}
+}
+
+// line is the text of a line of the config or of a component, "" when there is none.
+func (ev *evaluation) line(file string, n int) string {
+	lines := ev.lines
+	if m := ev.code.byFile[file]; m != nil && file != ev.file {
+		lines = m.lines
+	}
+	if n < 1 || n > len(lines) {
+		return ""
+	}
+	return lines[n-1]
 }
 
 func (ev *evaluation) classify(err error) *model.Error {
@@ -94,28 +128,20 @@ func native(err error) *model.Error {
 	return evaluationError("RuntimeError", message)
 }
 
-// innermost is the position of the innermost frame that belongs to the config.
-func innermost(err error) (line, col int) {
-	var eval *starlark.EvalError
-	if !errors.As(err, &eval) {
-		return 0, 0
-	}
-	for i := range eval.CallStack {
-		if pos := eval.CallStack.At(i).Pos; pos.Line > 0 {
-			return int(pos.Line), int(pos.Col)
-		}
-	}
-	return 0, 0
-}
-
-// here is the position in the config that runs now.
-func here(t *starlark.Thread) (line, col int) {
+// here is the position that runs now, with its file when that is not the config.
+func (ev *evaluation) here(t *starlark.Thread) string {
 	for i := range t.CallStackDepth() {
-		if pos := t.CallFrame(i).Pos; pos.Line > 0 {
-			return int(pos.Line), int(pos.Col)
+		pos := t.CallFrame(i).Pos
+		if pos.Line <= 0 {
+			continue
 		}
+		place := fmt.Sprintf("line %d, col %d", pos.Line, pos.Col)
+		if pos.Filename() != ev.file {
+			place = pos.Filename() + ", " + place
+		}
+		return place
 	}
-	return 0, 0
+	return "somewhere"
 }
 
 // warnHandle notes that a handle is about to be written into a text: the text will
@@ -124,8 +150,7 @@ func (ev *evaluation) warnHandle(t *starlark.Thread, v starlark.Value) {
 	if !isHandle(v) {
 		return
 	}
-	line, col := here(t)
-	ev.warn(fmt.Sprintf("line %d, col %d: a %s is written into a text; its value is known at apply only, so use interpolate() or concat()", line, col, py.TypeName(v)))
+	ev.warn(fmt.Sprintf("%s: a %s is written into a text; its value is known at apply only, so use interpolate() or concat()", ev.here(t), py.TypeName(v)))
 }
 
 // maxWarnings bounds what a loop can say.

@@ -14,8 +14,10 @@ import (
 // module is an importable module: a table of names, made when it is first imported.
 // Every dotted path below it has the same table (lang.md §9).
 type module struct {
-	make  func() starlark.StringDict
-	names starlark.StringDict
+	make       func() starlark.StringDict
+	names      starlark.StringDict
+	components []model.Component // evaluated when one is imported
+	path       string            // of the provider that declares them
 }
 
 func (m *module) table() starlark.StringDict {
@@ -53,6 +55,8 @@ func (ev *evaluation) coreNames() starlark.StringDict {
 		"Resource":   &class{name: "Resource"},
 		"DataSource": &class{name: "DataSource"},
 		"Nested":     &class{name: "Nested"},
+		"Component":  componentBase,
+		"child":      py.NewNative("child", ev.child),
 	}
 	for _, part := range []starlark.StringDict{ev.stackNames(), handleNames(), errorNames(coreErrors)} {
 		maps.Copy(core, part)
@@ -60,7 +64,7 @@ func (ev *evaluation) coreNames() starlark.StringDict {
 	return core
 }
 
-// Error classes are inert: nothing in the language raises or catches.
+// Error classes are inert in a config; a component may raise most of them.
 var (
 	coreErrors = []model.Kind{
 		model.AtlantideError, model.ArtifactError, model.ComponentError, model.CycleError,
@@ -79,20 +83,33 @@ func errorNames(lists ...[]model.Kind) starlark.StringDict {
 	d := starlark.StringDict{}
 	for _, kinds := range lists {
 		for _, k := range kinds {
-			d[string(k)] = &class{name: string(k)}
+			d[string(k)] = &errorClass{class: class{name: string(k)}, kind: k}
 		}
 	}
 	return d
 }
 
-// importName binds a name of a module that check has allowed.
-func (ev *evaluation) importName(path, name string) (starlark.Value, error) {
+// importName binds a name of a module that check has allowed; in is the module that
+// imports, nil for the config.
+func (ev *evaluation) importName(t *starlark.Thread, in *codeModule, path, name string) (starlark.Value, error) {
+	if in != nil && strings.HasPrefix(path, ".") {
+		var err error
+		if path, err = in.absolute(path); err != nil {
+			return nil, err
+		}
+	}
+	if strings.HasPrefix(path, componentsPackage+".") {
+		return ev.importCode(t, in, path, name)
+	}
 	m := ev.moduleAt(path)
 	if m == nil {
 		return nil, ev.noModule(path, name)
 	}
 	if v := m.table()[name]; v != nil {
 		return v, nil
+	}
+	if i := slices.IndexFunc(m.components, func(c model.Component) bool { return c.Name == name }); i >= 0 {
+		return ev.builtinComponent(t, m.path, &m.components[i])
 	}
 	switch {
 	case ev.isPackage(path + "." + name):
@@ -126,9 +143,6 @@ func (ev *evaluation) noModule(path, name string) error {
 			return languageErrorf("'%s' of '%s' is a module; import the names you need from '%s.%s'", name, path, path, name)
 		}
 		return languageErrorf("cannot import name '%s' from '%s'; it defines no such name", name, path)
-	case strings.HasPrefix(path, "atlantide.components."):
-		alias, _, _ := strings.Cut(strings.TrimPrefix(path, "atlantide.components."), ".")
-		return registryErrorf("component '%s' is not vendored, so '%s' cannot be imported from '%s'; add the component first", alias, name, path)
 	}
 	var known []string
 	for _, p := range ev.options.Schemas.Providers() {

@@ -12,7 +12,7 @@ import (
 
 // addProvider adds the module of a provider, and its submodules that export more.
 func (ev *evaluation) addProvider(modules map[string]*module, p *model.ProviderSchema) {
-	whole := &module{make: func() starlark.StringDict { return ev.providerNames(p) }}
+	whole := &module{make: func() starlark.StringDict { return ev.providerNames(p) }, components: p.Components, path: p.Module}
 	modules[p.Module] = whole
 	for i := range p.Helpers {
 		sub := p.Helpers[i].Module
@@ -23,7 +23,7 @@ func (ev *evaluation) addProvider(modules map[string]*module, p *model.ProviderS
 			names := maps.Clone(whole.table())
 			ev.addHelpers(names, p, sub)
 			return names
-		}}
+		}, components: p.Components, path: p.Module}
 	}
 }
 

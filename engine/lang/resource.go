@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -75,6 +76,9 @@ func (c *resourceClass) CallInternal(t *starlark.Thread, args starlark.Tuple, kw
 	}
 	name, err := c.nameOf(t, args)
 	if err != nil {
+		return nil, err
+	}
+	if name, err = c.ev.scoped(name); err != nil {
 		return nil, err
 	}
 	given, err := split(t, kwargs)
@@ -200,19 +204,30 @@ func (c *resourceClass) validated(t *starlark.Thread, name string, given map[str
 	if err := v.err(what); err != nil {
 		return nil, err
 	}
-	return fields, c.filled(t, what, given, fields)
+	return fields, c.fill(t, what, given, fields)
 }
 
-// filled refuses to leave out a field that would have to be worked out from the source
-// tree: the hash would miss what the field stands for.
-func (c *resourceClass) filled(t *starlark.Thread, what string, given, fields map[string]starlark.Value) error {
+// fill works out, from the source tree, the fields that were left out and stand for
+// what another one names (providers.md 1.13, rule 2).
+func (c *resourceClass) fill(t *starlark.Thread, what string, given, fields map[string]starlark.Value) error {
 	for i := range c.typ.Fields {
 		f := &c.typ.Fields[i]
 		if f.Fill == nil || given[f.Name] != nil || isNone(fields[f.Fill.From]) {
 			continue
 		}
-		return languageErrorf("%s: %s is worked out from what %s names, and %s cannot be read: a config has no source tree in this release; give %s",
-			what, f.Name, f.Fill.From, py.Show(t, fields[f.Fill.From]), f.Name)
+		v, err := c.ev.sources.filling(c.ev.meter, f.Fill.Kind, text(fields[f.Fill.From]))
+		var typed *model.Error
+		switch {
+		case errors.As(err, &typed):
+			return err
+		case errors.Is(err, errNoTree):
+			return languageErrorf("%s: %s is worked out from what %s names, and %s cannot be read: %v; give %s",
+				what, f.Name, f.Fill.From, py.Show(t, fields[f.Fill.From]), err, f.Name)
+		case err != nil:
+			return languageErrorf("%s: %s is worked out from what %s names, and %s cannot be read: %v",
+				what, f.Name, f.Fill.From, py.Show(t, fields[f.Fill.From]), err)
+		}
+		fields[f.Name] = v
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"maps"
 
 	"go.starlark.net/starlark"
 	star "go.starlark.net/syntax"
@@ -21,6 +22,8 @@ type evaluation struct {
 
 	builtins starlark.StringDict // of the language, without import
 	modules  map[string]*module
+	sources  *sources
+	code     codeModules
 	schema   *schemaBase // EnvSchema
 
 	ambient ambient
@@ -45,6 +48,8 @@ func newEvaluation(o Options, meter *py.Meter, file string, lines []string) *eva
 		registry: newRegistry(),
 		consumed: map[string]any{},
 		warned:   map[string]bool{},
+		sources:  newSources(o.Source),
+		code:     newCodeModules(o.Source),
 	}
 	ev.builtins = ev.languageBuiltins()
 	ev.modules = ev.importable()
@@ -91,9 +96,10 @@ func (ev *evaluation) languageBuiltins() starlark.StringDict {
 
 type intrinsic = func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error)
 
-// predeclared is everything a lowered file may name: the builtins of the language,
-// and the functions that package lower calls.
-func (ev *evaluation) predeclared() starlark.StringDict {
+// predeclared is everything that a lowered file may name: the builtins of the language,
+// and the functions that package lower calls. in is the module of the file, nil for the
+// config.
+func (ev *evaluation) predeclared(in *codeModule) starlark.StringDict {
 	d := starlark.StringDict{
 		lower.Unset:    unset,
 		lower.Ellipsis: py.Ellipsis,
@@ -104,7 +110,9 @@ func (ev *evaluation) predeclared() starlark.StringDict {
 	for name, v := range ev.builtins {
 		d[name] = v
 	}
-	for name, f := range ev.intrinsics() {
+	intrinsics := ev.intrinsics(in)
+	maps.Copy(intrinsics, ev.componentIntrinsics(in))
+	for name, f := range intrinsics {
 		d[name] = starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 			return f(t, args)
 		})
@@ -133,7 +141,7 @@ func addOperator(d starlark.StringDict, name string, f intrinsic) {
 	})
 }
 
-func (ev *evaluation) intrinsics() map[string]intrinsic {
+func (ev *evaluation) intrinsics(in *codeModule) map[string]intrinsic {
 	return map[string]intrinsic{
 		lower.Undefined: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 			return nil, undefined(text(args[0]))
@@ -202,8 +210,8 @@ func (ev *evaluation) intrinsics() map[string]intrinsic {
 			ev.exit()
 			return starlark.None, nil
 		},
-		lower.Import: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return ev.importName(text(args[0]), text(args[1]))
+		lower.Import: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return ev.importName(t, in, text(args[0]), text(args[1]))
 		},
 		lower.Base: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 			return ev.classBase(text(args[0]), args[1])

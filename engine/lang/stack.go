@@ -15,6 +15,7 @@ type ambient struct {
 	region string         // "" = none
 	prefix *string        // nil = none; "" counts as set
 	config *environment   // nil = none
+	scope  string         // of the components being made: "outer-inner"; "" = none
 }
 
 // manager is what a with statement can open. Entering changes the ambient values;
@@ -63,6 +64,7 @@ func (s *stack) enter(a ambient) (ambient, starlark.Value, error) {
 		region: s.region,
 		prefix: s.prefix,
 		config: s.config, // replaced also by none
+		scope:  a.scope,
 	}
 	if inner.prefix == nil {
 		inner.prefix = a.prefix

@@ -68,6 +68,9 @@ type Error struct {
 	Line, Col int
 	Source    string // the offending line, without its line end
 	Hint      string
+	// Note is a further place that the error concerns: where in a component, when the
+	// position is the component's call.
+	Note string
 
 	// The node, operation (create, read, update, delete, rollback) and type of a
 	// failed provider call.
@@ -86,11 +89,14 @@ func Errorf(kind Kind, class Class, format string, args ...any) *Error {
 	return &Error{Kind: kind, Class: class, Message: wrapped.Error(), Cause: errors.Unwrap(wrapped)}
 }
 
-// Error is the message, its hint, and the position suffix " (line L, col C)".
+// Error is the message, its hint, its note, and the position suffix " (line L, col C)".
 func (e *Error) Error() string {
 	text := e.Message
 	if e.Hint != "" {
 		text += "; " + e.Hint
+	}
+	if e.Note != "" {
+		text += "; " + e.Note
 	}
 	if e.Line > 0 {
 		text += fmt.Sprintf(" (line %d, col %d)", e.Line, e.Col)
@@ -102,8 +108,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // KindOf is the kind of the first Error in err's chain, AtlantideError without one.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return AtlantideError
@@ -126,8 +131,7 @@ func IsKind(err error, kind Kind) bool {
 
 // ClassOf is the class of the first Error in err's chain; ClassUnknown without one.
 func ClassOf(err error) Class {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
 	}
 	return ClassUnknown

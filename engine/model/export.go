@@ -38,6 +38,15 @@ type HelperCall struct {
 	JSON func(v any) (string, error)
 }
 
+// Component is a class that configs import from a provider's module: Atlas-lang source
+// in the component dialect (lang.md 13.3a) that declares it. It may import the module of
+// its own provider.
+type Component struct {
+	Name   string
+	File   string // what errors call the source
+	Source string
+}
+
 // Object is a map in a helper's result; its keys keep their order.
 type Object []ObjectMember
 

@@ -3,7 +3,8 @@ package model
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"io"
 	"math"
 	"sort"
 	"strconv"
@@ -104,8 +105,8 @@ func DecodeJSON(data []byte) (Value, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
-	if d.More() {
-		return nil, fmt.Errorf("text after the end of the JSON document")
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("text after the end of the JSON document")
 	}
 	return NormalizeJSON(v)
 }

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func TestLawStoredValuesComeBackAsTheyWere(t *testing.T) {
 			t.Fatalf("%s\n%s", data, diff)
 		}
 		again, err := model.EncodeJSON(model.Clone(v))
-		if err != nil || string(again) != string(data) {
+		if err != nil || !bytes.Equal(again, data) {
 			t.Fatalf("a copy is written as %s, not %s (%v)", again, data, err)
 		}
 	})
@@ -128,6 +129,20 @@ func TestDecodeJSON(t *testing.T) {
 	for _, text := range []string{"", "{", "1 2", `{"a":9223372036854775808}`, "1e999"} {
 		if v, err := model.DecodeJSON([]byte(text)); err == nil {
 			t.Errorf("%q was read as %v", text, v)
+		}
+	}
+}
+
+// A document is all of its text: nothing but space may follow it.
+func TestDecodeJSONReadsOneDocument(t *testing.T) {
+	for _, document := range []string{"1", `"x"`, "null", "[1]", "{}", `{"a":[]}`} {
+		for _, after := range []string{"]", "}", ",", ":", " 1", " x", "null", "{}", "[", "\x00", "\n]", " }"} {
+			if v, err := model.DecodeJSON([]byte(document + after)); err == nil {
+				t.Errorf("%q was read as %v", document+after, v)
+			}
+		}
+		if _, err := model.DecodeJSON([]byte(" " + document + " \r\n\t")); err != nil {
+			t.Errorf("%s with space around it: %v", document, err)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package model
 
+import "io/fs"
+
 // Node is what a provider is told of the node it works for.
 type Node struct {
 	ID    string // "{stack}:{type}:{name}"
@@ -31,6 +33,9 @@ type Request struct {
 	Inputs map[string]any
 	// Prior is what was recorded at the last write, nil before the first.
 	Prior *Prior
+	// Source is the tree of files that came with the config; nil when there is none, as
+	// in a destroy, which works from state alone.
+	Source fs.FS
 }
 
 // Prior is the recorded side of a node.

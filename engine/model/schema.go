@@ -46,6 +46,7 @@ type Field struct {
 	Required     bool
 	Default      Value // used when not Required; deep-copied by whoever takes it
 	Sensitive    bool
+	FromSource   bool // copied from the config's own files: as open as the config, whose literals are recorded too
 	Printable    bool // may be shown to everybody who may read a plan (operator.md 1.11)
 	PhysicalName bool // holds the name the object has in the cloud
 	Literal      bool // a handle is refused
@@ -119,6 +120,9 @@ type ProviderSchema struct {
 	// and of the structured values in their fields.
 	Constants []Constant
 	Helpers   []Helper
+	// Components are classes written in the language; what they declare are resources of
+	// this provider or of others.
+	Components []Component
 
 	// PlanOnly, when not empty, is why resources of this provider compile and plan but
 	// cannot be applied; a run that would have to is refused before it takes a lock.

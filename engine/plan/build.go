@@ -16,6 +16,9 @@ type Input struct {
 	Snapshot    *state.Snapshot
 	Schemas     *model.Schemas
 	OnFailure   string
+	// PlainSecrets allows a run to record what is sensitive as plain text. Without it a
+	// plan that would is unsupported, as nothing is sealed.
+	PlainSecrets bool
 }
 
 // New makes a plan (engine.md 3.1). The first stage that objects ends it; nothing is
@@ -53,14 +56,15 @@ func New(in Input) (*Plan, error) {
 		return nil, err
 	}
 	return &Plan{
-		Changes:     changes,
-		Compilation: in.Compilation,
-		Graph:       in.Graph,
-		Snapshot:    in.Snapshot,
-		OnFailure:   in.OnFailure,
-		Outputs:     outputChanges(in.Compilation, changes, in.Snapshot),
-		Warnings:    append(warnings, fallbacks...),
-		schemas:     in.Schemas,
+		Changes:      changes,
+		Compilation:  in.Compilation,
+		Graph:        in.Graph,
+		Snapshot:     in.Snapshot,
+		OnFailure:    in.OnFailure,
+		Outputs:      outputChanges(in.Compilation, changes, in.Snapshot),
+		Warnings:     append(warnings, fallbacks...),
+		schemas:      in.Schemas,
+		plainSecrets: in.PlainSecrets,
 	}, nil
 }
 

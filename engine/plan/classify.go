@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -14,7 +13,7 @@ import (
 func changedFields(n *ir.Node, row *state.Row) []string {
 	var changed []string
 	for field, want := range n.Properties {
-		if have, ok := row.Properties[field]; !ok || !sameValue(have, want) {
+		if have, ok := row.Properties[field]; !ok || !ir.Equal(have, want) {
 			changed = append(changed, field)
 		}
 	}
@@ -28,21 +27,6 @@ func changedFields(n *ir.Node, row *state.Row) []string {
 	}
 	slices.Sort(changed)
 	return changed
-}
-
-// sameValue compares canonical forms, so that diff and hash cannot disagree (DF-5).
-// A recorded value without one, as a drifted world may leave it, equals nothing.
-func sameValue(a, b any) bool {
-	if x, ok := a.(string); ok {
-		y, ok := b.(string)
-		return ok && x == y
-	}
-	x, err := ir.CanonicalJSON(a)
-	if err != nil {
-		return false
-	}
-	y, err := ir.CanonicalJSON(b)
-	return err == nil && bytes.Equal(x, y)
 }
 
 // classify turns what is known of a recorded node into a verdict (DF-7, DF-8). moved

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -15,7 +13,7 @@ import (
 // Forms of a reference digest (ST-21). A digest in any other form counts as none.
 const (
 	refDigestScheme = "atlantide/ref-digest/v1"
-	plainPrefix     = "sha256:"
+	plainPrefix     = ir.DigestPrefix
 	saltedPrefix    = "salted:"
 )
 
@@ -56,8 +54,7 @@ func refDigest(resolved any) (string, bool) {
 	payload := make([]byte, 0, len(refDigestScheme)+1+len(canonical))
 	payload = append(payload, refDigestScheme...)
 	payload = append(payload, 0)
-	sum := sha256.Sum256(append(payload, canonical...))
-	return plainPrefix + hex.EncodeToString(sum[:]), true
+	return ir.SHA256(append(payload, canonical...)), true
 }
 
 // consumes reports whether v holds a reference or a combinator, at any depth.
@@ -133,7 +130,7 @@ func (d *differ) consumedByEqual(c *candidate) (consumed, error) {
 func (d *differ) consumedByChanged(c *candidate) (consumed, error) {
 	var out consumed
 	for field, value := range c.node.Properties {
-		if !consumes(value) || slices.Contains(c.node.IgnoreChanges, field) || !sameValue(c.row.Properties[field], value) {
+		if !consumes(value) || slices.Contains(c.node.IgnoreChanges, field) || !ir.Equal(c.row.Properties[field], value) {
 			continue
 		}
 		digest := c.row.RefDigests[field]

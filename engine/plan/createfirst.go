@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
@@ -103,7 +104,7 @@ func collides(c *Change, schemas *model.Schemas) bool {
 			f := &schema.Fields[i]
 			if f.PhysicalName {
 				have, ok := c.Prior.Properties[f.Name]
-				return ok && sameValue(have, c.Desired.Properties[f.Name])
+				return ok && ir.Equal(have, c.Desired.Properties[f.Name])
 			}
 		}
 	}

@@ -22,11 +22,7 @@ func (p *Plan) ChangesetDigest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	digest, err := ir.Digest(changeset)
-	if err != nil {
-		return "", err
-	}
-	return "sha256:" + digest, nil
+	return ir.PrefixedDigest(changeset)
 }
 
 func (p *Plan) changeset() (map[string]any, error) {

@@ -54,5 +54,5 @@ func outputMoves(o ir.Output, busy map[string]bool, values Values, snapshot *sta
 		return false
 	}
 	committed, ok := snapshot.Outputs[o.Key]
-	return !ok || !sameValue(committed.Value, value)
+	return !ok || !ir.Equal(committed.Value, value)
 }

@@ -79,7 +79,8 @@ type Plan struct {
 	Warnings    []string
 	Blocked     bool // a mandatory policy objects
 
-	schemas *model.Schemas // says which values are not shown
+	schemas      *model.Schemas // says which values are not shown
+	plainSecrets bool           // of Input
 }
 
 // OutputChanges is what the commit at the end of a run will do to stack outputs as

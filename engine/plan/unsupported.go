@@ -12,14 +12,10 @@ import (
 // planned; it names the node and a way out. Ask before taking a lock: such a plan is
 // never approximated.
 func (p *Plan) Unsupported() error {
-	if err := p.needsOperations(); err != nil {
-		return err
-	}
-	if err := p.needsPolicies(); err != nil {
-		return err
-	}
-	if err := p.needsSecrets(); err != nil {
-		return err
+	for _, ask := range []func() error{p.needsOperations, p.needsPolicies, p.needsSecrets, p.needsSealing, p.needsRecord} {
+		if err := ask(); err != nil {
+			return err
+		}
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -38,7 +34,7 @@ func (p *Plan) Unsupported() error {
 	return p.needsEarlyDestroy()
 }
 
-func refused(format string, args ...any) error {
+func refused(format string, args ...any) *model.Error {
 	return model.Errorf(model.AtlantideError, model.ClassUser, format, args...)
 }
 

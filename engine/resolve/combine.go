@@ -39,8 +39,7 @@ func (e *evaluation) join(args []any) (any, error) {
 	return b.String(), nil
 }
 
-// interpolate fills {} and {N} of a template; {{ and }} are braces. What is wrong with
-// a template was refused at evaluation; what is left to find is a missing argument.
+// interpolate fills {} and {N} of a template; {{ and }} are braces.
 func (e *evaluation) interpolate(args []any) (any, error) {
 	if len(args) == 0 {
 		return nil, refused("interpolate takes a template")
@@ -49,24 +48,13 @@ func (e *evaluation) interpolate(args []any) (any, error) {
 	if !ok {
 		return nil, refused("interpolate takes a text as its template, not %s", kind(args[0]))
 	}
-	fields, err := parseTemplate(template)
+	pieces, err := parseTemplate(template)
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
-	for _, f := range fields {
-		made := f.literal
-		if f.argument >= 0 {
-			if f.argument+1 >= len(args) {
-				return nil, refused("template '%.60s' names argument %d, but there are %d", template, f.argument, len(args)-1)
-			}
-			if made, err = f.format(args[f.argument+1]); err != nil {
-				return nil, err
-			}
-		}
-		if err := e.write(&b, made); err != nil {
-			return nil, err
-		}
+	if err := e.fill(&b, pieces, template, args[1:]); err != nil {
+		return nil, err
 	}
 	return b.String(), nil
 }

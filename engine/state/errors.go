@@ -20,4 +20,7 @@ var (
 	ErrNameTaken = errors.New("the stack name is taken")
 	// ErrForeignInstallation: a partition belongs to another installation (6.10).
 	ErrForeignInstallation = errors.New("the partition belongs to another installation")
+	// ErrPartitionDeleted: a partition was ended and does not come back; what it still
+	// records was left behind.
+	ErrPartitionDeleted = errors.New("the partition was deleted")
 )

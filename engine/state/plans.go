@@ -2,10 +2,9 @@ package state
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"time"
 
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
@@ -25,7 +24,8 @@ type Plans interface {
 	//     a record until another run has claimed the partition,
 	//   - keeps the current record's id and age when it has p's status and changeset
 	//     digest, so that an approval stands; head, body and the rest are refreshed,
-	//   - else supersedes the current record, whose body is dropped.
+	//   - else supersedes the current record, whose body and text are dropped; of the
+	//     superseded ones the latest are kept.
 	// On a drop the current record is returned beside the error.
 	Propose(ctx context.Context, partition string, p *PlanRecord) (*PlanRecord, error)
 	// Advance moves exactly this plan from one of the statuses in from to another; it
@@ -80,8 +80,7 @@ type PlanSummary struct {
 // PlanHash is what PlanRecord.Hash must be for a body; a record whose body has another
 // hash was altered and is refused (AP-25).
 func PlanHash(body []byte) string {
-	sum := sha256.Sum256(body)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return ir.SHA256(body)
 }
 
 // PlanRecord is a plan as it was proposed and what became of it (O-1, AP-2).
@@ -99,7 +98,7 @@ type PlanRecord struct {
 	ChangesetDigest string // what an approval names (AP-33)
 	Hash            string // PlanHash of Body, set by the store
 	Body            []byte // canonical; nil once superseded or discarded
-	Text            string // as people read it
+	Text            string // as people read it; "" once superseded
 	Summary         PlanSummary
 	CreatedBy       string // the run or reconcile that planned
 

@@ -92,10 +92,15 @@ type Reader interface {
 
 // Writer is the only way to change rows, pending destroys and outputs: one atomic,
 // fenced write that moves the serial by one. A fence that is no longer the
-// partition's commits nothing and is a FencedWriteError (LS-13). Retrying a batch
-// whose answer was lost is safe.
+// partition's commits nothing and is a FencedWriteError (LS-13). A batch that
+// Batch.CheckStorable refuses commits nothing either. Retrying a batch whose answer was
+// lost is safe.
 type Writer interface {
 	Commit(ctx context.Context, partition string, fence model.Fence, batch Batch) error
+	// CheckFence is nil while a write with this fence would commit, else what that
+	// write would return: the probe before a change of the world that no write
+	// precedes (EX-18).
+	CheckFence(ctx context.Context, partition string, fence model.Fence) error
 }
 
 // Store is what the engine needs of a store.

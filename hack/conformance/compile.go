@@ -40,7 +40,7 @@ func (w *world) compile(ctx context.Context, config string, inputs []byte, envs 
 		}
 		values, _ = decoded.(map[string]any)
 	}
-	return w.engine.Compile(ctx, engine.Source{Filename: config, Text: text}, engine.CompileOptions{Inputs: values, Envs: envs})
+	return w.engine.Compile(ctx, engine.Source{Filename: config, Text: text}, engine.CompileOptions{Inputs: values, Envs: envs, Source: w.tree})
 }
 
 func (w *world) runCompile(ctx context.Context) []result {

@@ -186,7 +186,7 @@ func (w *world) doRefresh(ctx context.Context, s step) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	drift, err := w.engine.Refresh(ctx, engine.RefreshRequest{Snapshot: snapshot})
+	drift, err := w.engine.Refresh(ctx, engine.RefreshRequest{Snapshot: snapshot, Source: w.tree})
 	return outcome{drift: drift}, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
+	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 	"github.com/atlantide-org/atlantide-operator/engine/state/memory"
 	"github.com/atlantide-org/atlantide-operator/providers"
@@ -25,6 +26,7 @@ import (
 type world struct {
 	testCase  *testCase
 	dir       string
+	tree      *sourcetree.Folder // dir, as the config's own files
 	engine    *engine.Engine
 	store     state.Store
 	locker    lease.Locker
@@ -52,14 +54,23 @@ func newWorld(c *testCase) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	tree, err := sourcetree.OpenFolder(dir)
+	if err != nil {
+		return nil, err
+	}
 	store := memory.New()
-	w := &world{testCase: c, dir: dir, store: store, partition: "conformance"}
+	w := &world{testCase: c, dir: dir, tree: tree, store: store, partition: "conformance"}
 	w.locker = &locker{store: store, partition: w.partition}
-	w.engine = &engine.Engine{Registry: registry, Parallelism: 1, Now: time.Now, NewID: rand.Text}
+	// The vectors know no key material: what is sensitive stays plain, as at a command
+	// line without any.
+	w.engine = &engine.Engine{Registry: registry, Parallelism: 1, Now: time.Now, NewID: rand.Text, PlainSecrets: true}
 	return w, nil
 }
 
-func (w *world) close() { _ = os.RemoveAll(w.dir) } // a leftover in the temporary folder hurts nobody
+func (w *world) close() {
+	_ = w.tree.Close()
+	_ = os.RemoveAll(w.dir) // a leftover in the temporary folder hurts nobody
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

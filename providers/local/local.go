@@ -1,5 +1,5 @@
-// Package local owns the provider "local": files under a root folder, and Null, which
-// makes nothing.
+// Package local owns the provider "local": files under a root folder, texts of the
+// config's own source tree, and Null, which makes nothing.
 //
 // Where files may go is a policy given at construction: the project folder of the
 // command line (NewProject) or one confined folder per owner (NewTenants). Every
@@ -45,19 +45,21 @@ func (p *Provider) Validate(_ context.Context, nodes []*model.Request) error {
 }
 
 // Create writes a file, also over what an interrupted create left there.
-func (p *Provider) Create(_ context.Context, r *model.Request) (model.Outputs, error) {
-	return p.put("create", r)
+func (p *Provider) Create(ctx context.Context, r *model.Request) (model.Outputs, error) {
+	return p.put(ctx, "create", r)
 }
 
 // Update writes a file again, with its parents where they are gone.
-func (p *Provider) Update(_ context.Context, r *model.Request) (model.Outputs, error) {
-	return p.put("update", r)
+func (p *Provider) Update(ctx context.Context, r *model.Request) (model.Outputs, error) {
+	return p.put(ctx, "update", r)
 }
 
-func (p *Provider) put(op string, r *model.Request) (model.Outputs, error) {
+func (p *Provider) put(ctx context.Context, op string, r *model.Request) (model.Outputs, error) {
 	switch r.Node.Type {
 	case typeNull:
 		return model.Outputs{}, nil
+	case typeSourceFile:
+		return copySource(ctx, op, r)
 	case typeFile:
 		outputs, err := p.writeFile(r)
 		return outputs, failed(op, r, err)
@@ -65,12 +67,14 @@ func (p *Provider) put(op string, r *model.Request) (model.Outputs, error) {
 	return nil, cannot(op, r)
 }
 
-// Read reports the path and the checksum of what is there. The content is not
-// reported, so a refresh counts it as not checked.
-func (p *Provider) Read(_ context.Context, r *model.Request) (model.Observed, bool, error) {
+// Read reports the path and the checksum of a file. Its content is not reported, so a
+// refresh counts it as not checked; of a SourceFile it is the output.
+func (p *Provider) Read(ctx context.Context, r *model.Request) (model.Observed, bool, error) {
 	switch r.Node.Type {
 	case typeNull:
 		return model.Observed{}, true, nil
+	case typeSourceFile:
+		return readSource(ctx, r)
 	case typeFile:
 		observed, err := p.readFile(r)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -81,10 +85,10 @@ func (p *Provider) Read(_ context.Context, r *model.Request) (model.Observed, bo
 	return nil, false, cannot("read", r)
 }
 
-// Delete removes a file.
+// Delete removes a file; a SourceFile stays, it belongs to the config.
 func (p *Provider) Delete(_ context.Context, r *model.Request) error {
 	switch r.Node.Type {
-	case typeNull:
+	case typeNull, typeSourceFile:
 		return nil
 	case typeFile:
 		return failed("delete", r, p.deleteFile(r))

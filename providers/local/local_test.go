@@ -351,10 +351,10 @@ func TestNullAndOthers(t *testing.T) {
 		t.Errorf("read of a Null gave %v, %v, %v", observed, found, err)
 	}
 	must(t, p.Delete(ctx, null))
-	source := &model.Request{Node: model.NodeOf("s:local.SourceFile:x")}
-	_, err = p.Create(ctx, source)
-	wantError(t, err, "local provider cannot create 'local.SourceFile'")
-	wantError(t, p.Delete(ctx, source), "cannot delete")
+	other := &model.Request{Node: model.NodeOf("s:local.Folder:x")}
+	_, err = p.Create(ctx, other)
+	wantError(t, err, "local provider cannot create 'local.Folder'")
+	wantError(t, p.Delete(ctx, other), "cannot delete")
 }
 
 func TestSchema(t *testing.T) {
@@ -374,8 +374,5 @@ func TestSchema(t *testing.T) {
 		if got := mutability(typ); !slices.Equal(got, want) {
 			t.Errorf("%s has %v, want %v", typ, got, want)
 		}
-	}
-	if schemas.Type("local.SourceFile").Unsupported == "" || schemas.Type("local.File").Unsupported != "" {
-		t.Error("SourceFile alone is not usable yet")
 	}
 }

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	typeFile = "local.File"
-	typeNull = "local.Null"
+	typeFile       = "local.File"
+	typeSourceFile = "local.SourceFile"
+	typeNull       = "local.Null"
 
 	fieldPath     = "path"
 	fieldContent  = "content"
@@ -35,14 +36,13 @@ var (
 				},
 			},
 			{
-				Name: "local.SourceFile", Provider: "local", Class: "SourceFile", Kind: model.KindResource,
+				Name: typeSourceFile, Provider: "local", Class: "SourceFile", Kind: model.KindResource,
 				Doc: "A file of the config's own source tree.",
 				Fields: []model.Field{
 					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Literal: true, Doc: "Where the file is in the source tree."},
 					{Name: fieldChecksum, Type: text, Mutability: model.Mutable, Default: "", Fill: &model.Fill{Kind: model.FillText, From: fieldPath}, Doc: "The hex SHA-256 of the text, filled at evaluation."},
-					{Name: fieldContent, Type: text, Mutability: model.Computed, Sensitive: true, Doc: "The text."},
+					{Name: fieldContent, Type: text, Mutability: model.Computed, Sensitive: true, FromSource: true, Doc: "The text."},
 				},
-				Unsupported: "local.SourceFile cannot be used in this release: a config has no source tree to read from; put the text into a local.File",
 			},
 			{
 				Name: typeNull, Provider: "local", Class: "Null", Kind: model.KindResource,

@@ -45,6 +45,7 @@ func (l *locker) Acquire(ctx context.Context) (lease.Handle, error) {
 
 func (l *locker) acquire(ctx context.Context, holder string) (lease.Handle, error) {
 	sentAt := map[int64]time.Time{} // of the writes of this acquisition, by epoch
+	var last error                  // of a write
 	for range attempts {
 		seen, err := l.get(ctx)
 		if err != nil {
@@ -69,12 +70,31 @@ func (l *locker) acquire(ctx context.Context, holder string) (lease.Handle, erro
 		if err == nil {
 			return l.claim(ctx, written, holder, sent)
 		}
-		if ctx.Err() != nil {
-			return nil, l.unreachable("written", err)
-		}
 		// A conflict, or no answer: what is there now decides.
+		if last = l.unwritten(seen, err); ctx.Err() != nil || refused(err) {
+			break
+		}
 	}
-	return nil, l.lockError("is wanted by others at the same time; try again")
+	return nil, last
+}
+
+// unwritten is the error of a write that failed: a LockError when somebody else wrote
+// or removed the same Lease.
+func (l *locker) unwritten(seen *v1.Lease, err error) error {
+	switch {
+	case seen == nil && apierrors.IsAlreadyExists(err), seen != nil && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+		return l.lockError("is wanted by others at the same time; try again")
+	case seen == nil:
+		return l.unreachable("created", err)
+	default:
+		return l.unreachable("updated", err)
+	}
+}
+
+// refused reports whether the API server understood a write and does not let us make
+// it: the same again would cost an epoch and get the same answer.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
 // refuseHeld is a LockError unless the lease is free, or its record has not changed on
@@ -200,8 +220,10 @@ func (l *locker) lockError(format string, args ...any) error {
 	return &model.Error{Kind: model.LockError, Class: model.ClassTransient, Message: "Stack " + l.stack.String() + " " + fmt.Sprintf(format, args...)}
 }
 
+// unreachable is the error of a request that did not get through. It is no LockError:
+// nobody else is known to hold the lock.
 func (l *locker) unreachable(done string, err error) error {
-	return &model.Error{Kind: model.LockError, Class: model.ClassTransient, Cause: err,
+	return &model.Error{Kind: model.AtlantideError, Class: model.ClassTransient, Cause: err,
 		Message: fmt.Sprintf("the lease %s of Stack %s could not be %s: %s; it is tried again", l.leaseName, l.stack, done, reasonOf(err))}
 }
 

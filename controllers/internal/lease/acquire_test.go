@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	v1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -236,8 +237,25 @@ func TestAcquireAccidents(t *testing.T) {
 		{reason: "the write never arrived", wantEpoch: 2, api: func(w *world, f *faults) {
 			f.set(once("create", func() error { return errNetwork }), nil)
 		}},
-		{reason: "the API server cannot be read", wantErr: model.LockError, api: func(w *world, f *faults) {
+		{reason: "the API server cannot be read", wantErr: model.AtlantideError, api: func(w *world, f *faults) {
 			f.set(func(string) error { return errNetwork }, nil)
+		}},
+		{reason: "no write arrives", wantErr: model.AtlantideError, api: func(w *world, f *faults) {
+			f.set(func(verb string) error {
+				if verb == "create" {
+					return errNetwork
+				}
+				return nil
+			}, nil)
+		}},
+		{reason: "the Lease is always removed by somebody before the update", wantErr: model.LockError, api: func(w *world, f *faults) {
+			w.Expect(w.acquire(w.operator("rival")).Release(w.Context())).To(Succeed())
+			f.set(func(verb string) error {
+				if verb == "update" {
+					return apierrors.NewNotFound(v1.Resource("leases"), "it")
+				}
+				return nil
+			}, nil)
 		}},
 		{reason: "the answer of the claim is lost", wantEpoch: 1, epochs: func(w *world, e *epochs) {
 			lost := false
@@ -289,6 +307,35 @@ func TestAcquireAccidents(t *testing.T) {
 			w.Expect(h.Fence().Epoch).To(Equal(c.wantEpoch))
 			w.Expect(w.write(h.Fence())).To(Succeed())
 			w.Expect(epochOf(w.live())).To(Equal(c.wantEpoch))
+		})
+	}
+}
+
+// A write that the API server refuses says so at once: it costs one epoch and is
+// nobody else's lock.
+func TestAcquireForbidden(t *testing.T) {
+	for _, verb := range []string{"create", "update"} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t)
+			if verb == "update" {
+				w.Expect(w.acquire(w.operator("before")).Release(t.Context())).To(Succeed())
+			}
+			f := &faults{LeasesGetter: w.client}
+			f.set(func(v string) error {
+				if v == verb {
+					return apierrors.NewForbidden(v1.Resource("leases"), "it", errors.New("no rights"))
+				}
+				return nil
+			}, nil)
+			before, err := w.store.Mint(t.Context(), string(w.uid))
+			w.Expect(err).NotTo(HaveOccurred())
+			_, err = w.operator("pod", func(o *Options) { o.Client = f }).For(w.stack, w.uid).Acquire(t.Context())
+			w.Expect(model.KindOf(err)).To(Equal(model.AtlantideError), "%v", err)
+			w.Expect(model.ClassOf(err)).To(Equal(model.ClassTransient))
+			w.Expect(err.Error()).To(And(ContainSubstring(Name(w.stack, w.uid)), ContainSubstring("could not be "+verb), ContainSubstring("Forbidden")))
+			after, err := w.store.Mint(t.Context(), string(w.uid))
+			w.Expect(err).NotTo(HaveOccurred())
+			w.Expect(after-before).To(Equal(int64(2)), "it minted once")
 		})
 	}
 }

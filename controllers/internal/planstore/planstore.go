@@ -8,6 +8,7 @@ package planstore
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -87,30 +88,39 @@ func Covers(current, record *state.PlanRecord) bool {
 	return current.Status == record.Status && current.ChangesetDigest == record.ChangesetDigest && current.BaseSerial == record.BaseSerial
 }
 
-// Check compares the current record with the one that is about to run (engine.md
-// AP-16, AP-18 to AP-25): the same plan, still to be applied or being applied by this
-// run, and its body as it was stored. An error is a PlanDriftError.
+// Check compares the current record with the one that is about to run, or that this
+// run is applying (engine.md AP-16, AP-18 to AP-25): the same plan, in that status, and
+// its body as it was stored. An error is a PlanDriftError.
 func Check(current, running *state.PlanRecord, status state.PlanStatus) error {
+	why := difference(current, running, status)
 	switch {
-	case current == nil:
-		return drift("no plan is recorded any more")
-	case !current.Status.Known():
-		return drift("the recorded plan has the unknown status '%s'", current.Status)
-	case current.ID != running.ID:
-		return drift("a newer plan, %s, is recorded", current.ChangesetDigest)
-	case current.Status != status:
-		return drift("the recorded plan is %s by now, not %s", current.Status, status)
-	case current.Head.UID == "" || current.Head.Revision == "" || current.Head != running.Head:
-		return drift("the recorded plan was made from another head")
-	case current.ChangesetDigest != running.ChangesetDigest || current.Hash != running.Hash:
-		return drift("the recorded plan is not the one that was decided on")
+	case why == "":
+		return nil
+	case status == state.PlanApplying:
+		why += "; nothing more is started, what is left is planned again"
+	default:
+		why += "; nothing was started, it is planned again"
 	}
-	if len(current.Body) == 0 || state.PlanHash(current.Body) != current.Hash {
-		return drift("the body of the recorded plan does not have its hash")
-	}
-	return nil
+	return &model.Error{Kind: model.PlanDriftError, Class: model.ClassTransient, Message: why}
 }
 
-func drift(format string, args ...any) error {
-	return model.Errorf(model.PlanDriftError, model.ClassTransient, format+"; nothing was started, it is planned again", args...)
+func difference(current, running *state.PlanRecord, status state.PlanStatus) string {
+	switch {
+	case current == nil:
+		return "no plan is recorded any more"
+	case !current.Status.Known():
+		return fmt.Sprintf("the recorded plan has the unknown status '%s'", current.Status)
+	case current.ID != running.ID:
+		return fmt.Sprintf("a newer plan, %s, is recorded", current.ChangesetDigest)
+	case current.Status != status:
+		return fmt.Sprintf("the recorded plan is %s by now, not %s", current.Status, status)
+	case current.Head.UID == "" || current.Head.Revision == "" || current.Head != running.Head:
+		return "the recorded plan was made from another head"
+	case current.ChangesetDigest != running.ChangesetDigest || current.Hash != running.Hash:
+		return "the recorded plan is not the one that was decided on"
+	case len(current.Body) == 0 || state.PlanHash(current.Body) != current.Hash:
+		return "the body of the recorded plan does not have its hash"
+	default:
+		return ""
+	}
 }

@@ -1,6 +1,7 @@
 package planstore
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -48,6 +49,16 @@ func TestCheck(t *testing.T) {
 				t.Errorf("answer %v, want a PlanDriftError", err)
 			}
 		})
+	}
+	// A run that is under way started something already.
+	superseded := stored()
+	superseded.ID, superseded.Status = "newer", state.PlanPlanned
+	for status, want := range map[state.PlanStatus]string{
+		state.PlanPlanned: "nothing was started", state.PlanApplying: "nothing more is started, what is left is planned again",
+	} {
+		if err := Check(superseded, stored(), status); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: answer %v, want %q", status, err, want)
+		}
 	}
 	if err := Check(nil, stored(), state.PlanPlanned); !model.IsKind(err, model.PlanDriftError) {
 		t.Errorf("no record: %v", err)

@@ -12,13 +12,17 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 )
 
-// contents are the data of a view, each within its share.
+// contents are the data of a view, each within its share. Text and payload name the
+// digest, so that what was read ties to what is approved.
 func contents(v View) (map[string]string, error) {
-	payload, err := fit(v.Plan.PublicPayload(), "changes", maxPayload)
+	document := v.Plan.PublicPayload()
+	document["digest"] = v.Digest
+	payload, err := fit(document, "changes", maxPayload)
 	if err != nil {
 		return nil, err
 	}
-	data := map[string]string{KeyText: fitText(v.Plan.PublicText(), maxText), KeyPayload: payload}
+	last := "\nDigest: " + v.Digest + "\n"
+	data := map[string]string{KeyText: fitText(v.Plan.PublicText(), maxText-len(last)) + last, KeyPayload: payload}
 	if v.Report != nil || v.Failed != "" {
 		if data[KeyRun], err = fit(runDocument(v), "nodes", maxRun); err != nil {
 			return nil, err
@@ -80,8 +84,10 @@ func fit(document map[string]any, list string, limit int) (string, error) {
 	}
 	// Even without a single item it is too large: the summary is what is left.
 	rest := map[string]any{"omitted": int64(len(items))}
-	if summary, ok := document["summary"]; ok {
-		rest["summary"] = summary
+	for _, key := range []string{"summary", "digest"} {
+		if value, ok := document[key]; ok {
+			rest[key] = value
+		}
 	}
 	encoded, err := model.EncodeJSON(rest)
 	return string(encoded), err

@@ -9,6 +9,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -51,8 +53,13 @@ type Publisher struct {
 	Live   client.Reader
 }
 
-// Publish writes the view of a Stack; nothing is written where nothing differs. A
-// ConfigMap of that name that the operator did not make for this Stack is left alone.
+// ErrForeign is the cause of an error about a ConfigMap that has a view's name and is
+// not ours: only a person can make room for the view.
+var ErrForeign = errors.New("not the operator's")
+
+// Publish writes the view of a Stack; nothing is written where nothing differs. What
+// the last run did stays beside a later plan until the next run. A ConfigMap of that
+// name that the operator did not make for this Stack is left alone: ErrForeign.
 func (p *Publisher) Publish(ctx context.Context, stack *v1alpha1.Stack, view View) error {
 	data, err := contents(view)
 	if err != nil {
@@ -67,9 +74,13 @@ func (p *Publisher) Publish(ctx context.Context, stack *v1alpha1.Stack, view Vie
 	case err != nil:
 		return err
 	case !metav1.IsControlledBy(have, stack):
-		return model.Errorf(model.AtlantideError, model.ClassUser,
-			"ConfigMap '%s' exists and is not the plan view of Stack '%s'; rename or remove it", want.Name, stack.Name)
-	case maps.Equal(have.Data, want.Data):
+		return &model.Error{Kind: model.AtlantideError, Class: model.ClassUser, Cause: ErrForeign, Message: fmt.Sprintf(
+			"ConfigMap '%s' exists and is not the plan view of Stack '%s'; rename or remove it to see the next plan there", want.Name, stack.Name)}
+	}
+	if run, ok := have.Data[KeyRun]; ok && want.Data[KeyRun] == "" && len(run) <= maxRun {
+		want.Data[KeyRun] = run
+	}
+	if maps.Equal(have.Data, want.Data) {
 		return nil
 	}
 	next := have.DeepCopy()

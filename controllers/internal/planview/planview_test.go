@@ -2,6 +2,7 @@ package planview
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -81,13 +82,41 @@ func TestPublishWritesOnlyWhatDiffers(t *testing.T) {
 	if diff := cmp.Diff(want, read().Data[KeyRun]); diff != "" {
 		t.Error(diff)
 	}
+	publish(View{Digest: "sha256:next", Plan: creates(1)})
+	if next := read().Data; next[KeyRun] != want || next[KeyPayload] == pending.Data[KeyPayload] {
+		t.Errorf("beside the next plan the last run is %q", next[KeyRun])
+	}
+	publish(View{Digest: "sha256:next", Plan: creates(1), Report: &apply.Report{Created: []string{"demo:local.File:f00000"}}})
+	if run := read().Data[KeyRun]; !strings.Contains(run, "sha256:next") {
+		t.Errorf("after the next run it is %q", run)
+	}
+}
+
+// What was read ties to what is approved: the digest is the last line, and a key.
+func TestContentsNameTheDigest(t *testing.T) {
+	const digest = "sha256:d1"
+	big := creates(3)
+	big.Compilation.Inputs = map[string]any{strings.Repeat("x", maxPayload): ""}
+	for reason, p := range map[string]*plan.Plan{"whole": creates(2), "nothing to do": creates(0), "cut": creates(20_000), "summary alone": big} {
+		data, err := contents(View{Digest: digest, Plan: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var payload struct{ Digest string }
+		if err := json.Unmarshal([]byte(data[KeyPayload]), &payload); err != nil || payload.Digest != digest {
+			t.Errorf("%s: plan.json names %q (%v)", reason, payload.Digest, err)
+		}
+		if !strings.HasSuffix(data[KeyText], "\nDigest: "+digest+"\n") {
+			t.Errorf("%s: plan.txt ends in %q", reason, data[KeyText][max(0, len(data[KeyText])-80):])
+		}
+	}
 }
 
 func TestPublishLeavesForeignObjectsAlone(t *testing.T) {
 	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "greeting-plan"}, Data: map[string]string{"a": "b"}}
 	c := newClient(t, mine)
 	err := (&Publisher{Client: c, Live: c}).Publish(t.Context(), stackNamed("greeting"), View{Plan: creates(1)})
-	if err == nil || !strings.Contains(err.Error(), "is not the plan view") {
+	if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "is not the plan view") {
 		t.Fatalf("answer %v", err)
 	}
 	after := &corev1.ConfigMap{}

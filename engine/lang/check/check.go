@@ -30,6 +30,9 @@ func Check(m *syntax.Module, o Options) []*model.Error {
 // Options says what surrounds the config.
 type Options struct {
 	Filename string
+	// Component admits the component dialect (lang.md 13.3a): what it has beyond the
+	// language is in component.go. Its violations are ComponentErrors that name the file.
+	Component bool
 	// Modules reports whether an installed plugin declares this module; nil means
 	// that there are none.
 	Modules func(module string) bool
@@ -43,6 +46,7 @@ type checker struct {
 	module  *syntax.Module
 	options Options
 	found   []*model.Error
+	method  method // that is being checked
 }
 
 // place is what surrounds a statement.
@@ -64,6 +68,9 @@ func (c *checker) refuse(at syntax.Pos, hint, format string, args ...any) {
 		return
 	}
 	err := model.Errorf(model.LanguageError, model.ClassUser, format, args...)
+	if c.options.Component {
+		err.Kind, err.Message = model.ComponentError, c.options.Filename+": "+err.Message
+	}
 	err.File, err.Line, err.Col, err.Source = c.options.Filename, at.Line, at.Col, c.module.Line(at.Line)
 	err.Hint = hint
 	c.found = append(c.found, err)
@@ -101,13 +108,16 @@ func (c *checker) stmts(body []syntax.Stmt, in place) {
 func (c *checker) stmt(s syntax.Stmt, in place) {
 	switch s := s.(type) {
 	case *syntax.Assign:
+		if c.options.Component && in.module && isAll(s) {
+			return
+		}
 		for _, target := range s.Targets {
 			c.target(target)
 		}
 		c.expr(s.Value)
 	case *syntax.AnnAssign:
 		c.target(s.Target)
-		c.expr(s.Annotation)
+		c.annotation(s.Annotation)
 		c.expr(s.Value)
 	case *syntax.AugAssign:
 		if s.Op == "@" {
@@ -148,10 +158,16 @@ func (c *checker) stmt(s syntax.Stmt, in place) {
 		for _, body := range [][]syntax.Stmt{s.Body, s.Handlers, s.Orelse, s.Final} {
 			c.stmts(body, in.block())
 		}
+	case *syntax.Raise:
+		c.raise(s)
 	case *syntax.ExprStmt:
+		if call := c.superInit(s.Value); call != nil {
+			c.arguments(call)
+			return
+		}
 		c.expr(s.Value)
 	case *syntax.Pass:
-	default: // Raise, Assert, Global, Nonlocal, Delete, Match, TypeAlias
+	default: // Assert, Global, Nonlocal, Delete, Match, TypeAlias
 		c.construct(s)
 		c.below(s)
 	}
@@ -199,9 +215,21 @@ func (c *checker) function(s *syntax.FunctionDef) {
 	for _, d := range s.Decorators {
 		c.expr(d)
 	}
+	defer c.within(c.method.nested())()
+	c.signatureAndBody(s)
+}
+
+func (c *checker) signatureAndBody(s *syntax.FunctionDef) {
 	c.params(s.Pos, "function '"+s.Name+"'", s.Params)
-	c.expr(s.Returns)
+	c.annotation(s.Returns)
 	c.stmts(s.Body, place{function: true})
+}
+
+// annotation is checked as an expression, except in a component: it is never evaluated.
+func (c *checker) annotation(e syntax.Expr) {
+	if !c.options.Component {
+		c.expr(e)
+	}
 }
 
 func (c *checker) typeParams(at syntax.Pos, what, name string) {
@@ -224,7 +252,7 @@ func (c *checker) params(at syntax.Pos, of string, params []syntax.Param) {
 	} {
 		i := slices.IndexFunc(params, func(p syntax.Param) bool { return p.Kind == kind.kind })
 		switch {
-		case i < 0:
+		case i < 0, kind.kind == syntax.ParamKeyword && c.options.Component:
 		case kind.named:
 			c.refuse(at, hint, kind.format, of, params[i].Name)
 		default:
@@ -237,7 +265,7 @@ func (c *checker) params(at syntax.Pos, of string, params []syntax.Param) {
 			c.refuse(p.Pos, "", "syntax error: %s has two parameters '%s'", of, p.Name)
 		}
 		seen[p.Name] = true
-		c.expr(p.Annotation)
+		c.annotation(p.Annotation)
 		c.expr(p.Default)
 	}
 }

@@ -23,19 +23,24 @@ func (r refusal) run(t *testing.T) {
 		if got == nil {
 			t.Fatal("accepted")
 		}
-		if got.Kind != model.LanguageError || got.Class != model.ClassUser {
-			t.Errorf("kind %s, class %s", got.Kind, got.Class)
-		}
-		if at := fmt.Sprintf("%d:%d", got.Line, got.Col); at != r.at {
-			t.Errorf("at %s, want %s", at, r.at)
-		}
-		if !strings.Contains(got.Message, r.says) || !strings.Contains(got.Hint, r.hint) {
-			t.Errorf("says %q, hint %q; want %q, hint %q", got.Message, got.Hint, r.says, r.hint)
-		}
-		if want := strings.Split(r.text, "\n")[got.Line-1]; got.Source != want {
-			t.Errorf("shows %q, want %q", got.Source, want)
-		}
+		r.compare(t, got)
 	})
+}
+
+func (r refusal) compare(t *testing.T, got *model.Error) {
+	t.Helper()
+	if got.Kind != model.LanguageError || got.Class != model.ClassUser {
+		t.Errorf("kind %s, class %s", got.Kind, got.Class)
+	}
+	if at := fmt.Sprintf("%d:%d", got.Line, got.Col); at != r.at {
+		t.Errorf("at %s, want %s", at, r.at)
+	}
+	if !strings.Contains(got.Message, r.says) || !strings.Contains(got.Hint, r.hint) {
+		t.Errorf("says %q, hint %q; want %q, hint %q", got.Message, got.Hint, r.says, r.hint)
+	}
+	if want := strings.Split(r.text, "\n")[got.Line-1]; got.Source != want {
+		t.Errorf("shows %q, want %q", got.Source, want)
+	}
 }
 
 func TestRefusedStatements(t *testing.T) {

@@ -37,6 +37,7 @@ func (c *checker) expr(e syntax.Expr) {
 		c.subscript(e)
 		return
 	case *syntax.Lambda:
+		defer c.within(c.method.nested())()
 		c.params(e.Pos, "a lambda", e.Params)
 		c.expr(e.Body)
 		return
@@ -71,6 +72,17 @@ func (c *checker) matMult(at syntax.Pos) {
 
 // call lets "*seq" through and refuses "**mapping" and a keyword given twice.
 func (c *checker) call(e *syntax.Call) {
+	c.keywords(e)
+	for child := range syntax.Children(e) {
+		if star, ok := child.(*syntax.Starred); ok {
+			c.expr(star.Value)
+		} else {
+			c.expr(child.(syntax.Expr))
+		}
+	}
+}
+
+func (c *checker) keywords(e *syntax.Call) {
 	seen := make(map[string]bool, len(e.Keywords))
 	for _, k := range e.Keywords {
 		switch {
@@ -80,13 +92,6 @@ func (c *checker) call(e *syntax.Call) {
 			c.refuse(k.Pos, "", "syntax error: keyword argument repeated: '%s'", k.Name)
 		}
 		seen[k.Name] = k.Name != ""
-	}
-	for child := range syntax.Children(e) {
-		if star, ok := child.(*syntax.Starred); ok {
-			c.expr(star.Value)
-		} else {
-			c.expr(child.(syntax.Expr))
-		}
 	}
 }
 
@@ -115,6 +120,7 @@ func (c *checker) subscript(e *syntax.Subscript) {
 }
 
 func (c *checker) comprehension(clauses []syntax.Comprehension, elts ...syntax.Expr) {
+	defer c.within(c.method.nested())()
 	for _, e := range elts {
 		c.expr(e)
 	}
@@ -142,6 +148,9 @@ func (c *checker) target(e syntax.Expr) {
 func (c *checker) targetPart(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.Attribute:
+		if c.ownAttribute(e) {
+			return
+		}
 		c.refuse(e.Pos, "values do not change: pass fields where the object is made", "cannot assign to an Attribute ('%s')", e.Name)
 		c.expr(e.Value)
 	case *syntax.Tuple:

@@ -21,6 +21,10 @@ func (c *checker) importModules(s *syntax.Import) {
 
 func (c *checker) importFrom(s *syntax.ImportFrom) {
 	module := strings.Repeat(".", s.Level) + s.Module
+	if c.options.Component && (s.Level > 0 || module == "__future__") {
+		c.importWithin(s, module)
+		return
+	}
 	if s.Level > 0 || !c.importable(module) {
 		c.refuseModule(s.Pos, module)
 		return

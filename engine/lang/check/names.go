@@ -50,6 +50,7 @@ func (c *checker) attribute(e *syntax.Attribute) {
 	switch name := e.Name; {
 	case strings.HasPrefix(name, "__"):
 		c.refuse(e.Pos, "", "the dunder attribute '%s' is not available", name)
+	case strings.HasPrefix(name, "_") && c.onSelf(e):
 	case strings.HasPrefix(name, "_"):
 		c.refuse(e.Pos, "a config reads public attributes only", "the private attribute '%s' is not available", name)
 	case name == "format" || name == "format_map":

@@ -11,6 +11,10 @@ import (
 // is annotated fields (lang.md 3.5). The header's first fault is reported; a class with
 // a faulty header has no body worth checking.
 func (c *checker) class(s *syntax.ClassDef, in place) {
+	if c.options.Component && (len(s.Bases) != 1 || !isName(s.Bases[0], "EnvSchema")) {
+		c.componentClass(s, in)
+		return
+	}
 	before := len(c.found)
 	c.classHeader(s, in)
 	for _, d := range s.Decorators {
@@ -57,16 +61,13 @@ func isName(e syntax.Expr, name string) bool {
 }
 
 func (c *checker) classStmt(class *syntax.ClassDef, s syntax.Stmt, first bool, fields map[string]bool) {
+	if first && isText(s) { // the docstring
+		return
+	}
 	hint := ""
 	switch s := s.(type) {
 	case *syntax.Pass:
 		return
-	case *syntax.ExprStmt:
-		if constant, ok := s.Value.(*syntax.Constant); ok && first {
-			if _, docstring := constant.Value.(string); docstring {
-				return
-			}
-		}
 	case *syntax.AnnAssign:
 		c.field(class, s, fields)
 		return
@@ -78,6 +79,19 @@ func (c *checker) classStmt(class *syntax.ClassDef, s syntax.Stmt, first bool, f
 		hint = "declare it at module level"
 	}
 	c.refuse(s.Start(), hint, "%s in class '%s': an EnvSchema has annotated fields only, data and no behaviour", s.Kind(), class.Name)
+}
+
+func isText(s syntax.Stmt) bool {
+	e, ok := s.(*syntax.ExprStmt)
+	if !ok {
+		return false
+	}
+	constant, ok := e.Value.(*syntax.Constant)
+	if !ok {
+		return false
+	}
+	_, text := constant.Value.(string)
+	return text
 }
 
 var reservedFields = []string{"name", "get", "as_dict"}

@@ -8,9 +8,12 @@ import (
 
 func (l *lowerer) def(s *syntax.FunctionDef) []star.Stmt {
 	params := l.defaults(s.Params)
-	out := &star.DefStmt{Def: l.pos(s.Pos), Params: params}
 	// Bound before the body is lowered: the body runs after the binding.
-	out.Name = l.bind(s.NamePos, s.Name)
+	return []star.Stmt{l.function(s, params, l.bind(s.NamePos, s.Name))}
+}
+
+func (l *lowerer) function(s *syntax.FunctionDef, params []star.Expr, name *star.Ident) *star.DefStmt {
+	out := &star.DefStmt{Def: l.pos(s.Pos), Params: params, Name: name}
 	outer := l.frame
 	l.frame = frame{}
 	l.push(scopeFunction)
@@ -21,7 +24,7 @@ func (l *lowerer) def(s *syntax.FunctionDef) []star.Stmt {
 	l.pop()
 	l.frame = outer
 	l.closures++
-	return []star.Stmt{out}
+	return out
 }
 
 func (l *lowerer) lambda(e *syntax.Lambda) star.Expr {
@@ -36,13 +39,19 @@ func (l *lowerer) lambda(e *syntax.Lambda) star.Expr {
 
 // defaults lowers parameters; their default values belong to the enclosing scope.
 func (l *lowerer) defaults(params []syntax.Param) []star.Expr {
-	out := make([]star.Expr, len(params))
-	for i, p := range params {
-		id := l.ident(p.Pos, p.Name)
-		out[i] = id
-		if p.Default != nil {
-			out[i] = &star.BinaryExpr{X: id, OpPos: l.pos(p.Pos), Op: star.EQ, Y: l.expr(p.Default)}
+	out := make([]star.Expr, 0, len(params)+1)
+	keywordOnly := false
+	for _, p := range params {
+		if p.Kind == syntax.ParamKeyword && !keywordOnly {
+			keywordOnly = true
+			out = append(out, &star.UnaryExpr{OpPos: l.pos(p.Pos), Op: star.STAR})
 		}
+		id := l.ident(p.Pos, p.Name)
+		if p.Default == nil {
+			out = append(out, id)
+			continue
+		}
+		out = append(out, &star.BinaryExpr{X: id, OpPos: l.pos(p.Pos), Op: star.EQ, Y: l.expr(p.Default)})
 	}
 	return out
 }
@@ -53,14 +62,14 @@ func (l *lowerer) params(params []syntax.Param) {
 	}
 }
 
-// class lowers the one form of a class, whose shape check has verified. The base is
-// looked at first, then the fields' defaults in order.
+// class lowers a class, whose shape check has verified. The base is looked at first,
+// then the fields' defaults in order.
 func (l *lowerer) class(s *syntax.ClassDef) []star.Stmt {
-	name := l.text(s.Pos, s.Name)
-	var base star.Expr = l.ident(s.Pos, "None")
-	if len(s.Bases) == 1 {
-		base = l.expr(s.Bases[0])
+	if n, ok := s.Bases[0].(*syntax.Name); !ok || n.Name != schemaBase {
+		return l.component(s)
 	}
+	name := l.text(s.Pos, s.Name)
+	base := l.expr(s.Bases[0])
 	var fields []star.Expr
 	for _, member := range s.Body {
 		f, ok := member.(*syntax.AnnAssign)
@@ -84,6 +93,9 @@ func (l *lowerer) field(class string, f *syntax.AnnAssign) star.Expr {
 	}
 	return l.call(p, Field, args...)
 }
+
+// schemaBase is how the base of a schema is spelled; every other class is a component.
+const schemaBase = "EnvSchema"
 
 // annotation takes "T" or "T | None" apart.
 func annotation(e syntax.Expr) (kind string, nullable bool) {

@@ -32,6 +32,9 @@ func (l *lowerer) expr(e syntax.Expr) star.Expr {
 	case *syntax.Call:
 		return l.callExpr(e)
 	case *syntax.Attribute:
+		if l.method.class != "" && syntax.IsSuper(e.Value) {
+			return l.super(e)
+		}
 		return l.call(e.Pos, GetAttr, l.expr(e.Value), l.text(e.NamePos, e.Name))
 	case *syntax.Subscript:
 		return l.call(e.Pos, GetItem, l.expr(e.Value), l.expr(e.Index))

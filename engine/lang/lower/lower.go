@@ -36,12 +36,16 @@ const (
 	Join      = "%join"      // (list of texts)
 	Enter     = "%enter"     // (manager): the value that "as" binds
 	Exit      = "%exit"      // (manager)
-	Import    = "%import"    // (module, name)
+	Import    = "%import"    // (module with its leading dots, name)
 	Base      = "%base"      // (class name, base)
 	Field     = "%field"     // (class name, field, type, nullable[, default])
 	Schema    = "%schema"    // (class name, base, fields)
 	Ellipsis  = "%ellipsis"  // the value of "..."
 	Bytes     = "%bytes"     // (text)
+	Component = "%component" // (class name, base, [(kind of member, name, value)…])
+	Super     = "%super"     // (class, self): the __init__ of the class's base, bound to self
+	SetAttr   = "%setattr"   // (value, x, name): x.name = value
+	Raise     = "%raise"     // (error class, text)
 )
 
 // BinaryOps, UnaryOps and CompareOps are the operators that can occur.
@@ -86,6 +90,7 @@ type lowerer struct {
 	frame    frame
 	names    int // unique names handed out
 	closures int // lambdas emitted that may outlive the expression they stand in
+	method   method
 }
 
 // frame is what break, continue and return must undo, per function.
@@ -112,7 +117,7 @@ func (l *lowerer) prologue() []star.Stmt {
 		}
 	}
 	if declared != nil {
-		stmts = append(stmts, &star.IfStmt{Cond: l.ident(syntax.Pos{}, "False"), True: declared})
+		stmts = append(stmts, &star.IfStmt{If: l.pos(syntax.Pos{}), Cond: l.ident(syntax.Pos{}, "False"), True: declared})
 	}
 	return stmts
 }

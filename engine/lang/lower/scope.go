@@ -30,6 +30,7 @@ const (
 	scopeModule scopeKind = iota
 	scopeFunction
 	scopeComprehension
+	scopeClass // of a component: read by its body, not by what is nested in it
 )
 
 type variable struct {
@@ -93,7 +94,7 @@ func (l *lowerer) readFrom(s *scope, p syntax.Pos, name string) star.Expr {
 	for ; s != nil; s = s.parent {
 		v := s.vars[name]
 		switch {
-		case v == nil:
+		case v == nil || s.kind == scopeClass && s != l.scope:
 			continue
 		case s.kind != scopeFunction || v.param || s.assigned[v]:
 			return l.use(p, v)

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"strings"
+
 	star "go.starlark.net/syntax"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/syntax"
@@ -64,6 +66,8 @@ func (l *lowerer) stmt(s syntax.Stmt) (out []star.Stmt, ends bool) {
 		return l.importFrom(s), false
 	case *syntax.Return:
 		return l.returnStmt(s), true
+	case *syntax.Raise:
+		return []star.Stmt{l.raise(s)}, true
 	case *syntax.Break:
 		return l.leave(s.Pos, star.BREAK), true
 	case *syntax.Continue:
@@ -93,6 +97,8 @@ func (l *lowerer) bindTo(p syntax.Pos, target syntax.Expr, value star.Expr) []st
 		return []star.Stmt{l.assign(p, l.bind(t.Pos, t.Name), value)}
 	case *syntax.Starred:
 		return l.bindTo(p, t.Value, value)
+	case *syntax.Attribute:
+		return []star.Stmt{l.setAttr(t, value)}
 	case *syntax.Subscript:
 		return []star.Stmt{l.do(l.call(t.Pos, Store, value, l.expr(t.Value), l.expr(t.Index)))}
 	}
@@ -159,6 +165,9 @@ func plainNames(elts []syntax.Expr) bool {
 
 // augAssign rebinds: nothing is changed in place (LX-2).
 func (l *lowerer) augAssign(s *syntax.AugAssign) []star.Stmt {
+	if a, ok := s.Target.(*syntax.Attribute); ok {
+		return []star.Stmt{l.setAttr(a, l.call(s.OpPos, Binary(s.Op), l.expr(a), l.expr(s.Value)))}
+	}
 	if n, ok := s.Target.(*syntax.Name); ok {
 		value := l.call(s.OpPos, Binary(s.Op), l.read(n.Pos, n.Name), l.expr(s.Value))
 		return []star.Stmt{l.assign(s.Pos, l.bind(n.Pos, n.Name), value)}
@@ -316,9 +325,13 @@ func (l *lowerer) with(s *syntax.With) ([]star.Stmt, bool) {
 }
 
 func (l *lowerer) importFrom(s *syntax.ImportFrom) []star.Stmt {
+	if s.Module == "__future__" && s.Level == 0 {
+		return nil // what it changes does not exist here
+	}
+	module := strings.Repeat(".", s.Level) + s.Module
 	var out []star.Stmt
 	for _, a := range s.Names {
-		value := l.call(s.Pos, Import, l.text(s.Pos, s.Module), l.text(s.Pos, a.Name))
+		value := l.call(s.Pos, Import, l.text(s.Pos, module), l.text(s.Pos, a.Name))
 		out = append(out, l.assign(s.Pos, l.bind(a.Pos, boundName(a)), value))
 	}
 	return out

@@ -14,6 +14,13 @@ func GetAttr(t *starlark.Thread, x starlark.Value, name string) (starlark.Value,
 		}
 		return nil, errNoAttr(x, name)
 	}
+	if getter, ok := x.(AttrGetter); ok {
+		v, err := getter.PyGetAttr(t, name)
+		if v == nil && err == nil {
+			return nil, errNoAttr(x, name)
+		}
+		return v, err
+	}
 	switch x := x.(type) {
 	case *Type:
 		return typeAttr(x, name)
@@ -26,7 +33,7 @@ func GetAttr(t *starlark.Thread, x starlark.Value, name string) (starlark.Value,
 		case "step":
 			return x.step, nil
 		}
-	case *starlark.Function, *starlark.Builtin, *Native, *boundMethod:
+	case *starlark.Function, *starlark.Builtin, *Native, *boundMethod, *BoundFunction:
 	case starlark.HasAttrs:
 		v, err := x.Attr(name)
 		var missing starlark.NoSuchAttrError

@@ -12,6 +12,10 @@ import (
 // set arguments as sorted lists (lang.md §4.2, §7.1).
 func Call(t *starlark.Thread, fn starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	m := MeterOf(t)
+	if method, ok := fn.(*BoundFunction); ok {
+		fn = method.Func
+		args = append(starlark.Tuple{method.Self}, args...)
+	}
 	if err := m.enterCall(); err != nil {
 		return nil, err
 	}
@@ -132,9 +136,9 @@ func functionName(fn *starlark.Function) string {
 func checkArity(fn *starlark.Function, args tuple, kwargs kwargsT) error {
 	n := fn.NumParams()
 	name := functionName(fn)
-	if len(args) > n && !fn.HasVarargs() {
+	if most := n - fn.NumKwonlyParams(); len(args) > most && !fn.HasVarargs() {
 		return LanguageErrorf("%s() takes %d positional argument%s but %d %s given",
-			name, n, plural(n), len(args), wasWere(len(args)))
+			name, most, plural(most), len(args), wasWere(len(args)))
 	}
 	if len(kwargs) == 0 && len(args) == n {
 		return nil

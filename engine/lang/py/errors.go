@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/model/pytext"
 )
 
 // Error is a Python error. The evaluator makes a LanguageError of it, keeping the
 // name in the text (lang.md §1).
-type Error struct{ Name, Message string }
-
-func (e *Error) Error() string { return e.Name + ": " + e.Message }
+type Error = pytext.Error
 
 func errorf(name, format string, args []any) error {
 	return &Error{Name: name, Message: fmt.Sprintf(format, args...)}

@@ -16,6 +16,11 @@ type Renderer interface {
 // TypeNamer names its type in messages; without it the value's Type() stands.
 type TypeNamer interface{ PyType() string }
 
+// AttrGetter has attributes that may have to be computed; nil is none of that name.
+type AttrGetter interface {
+	PyGetAttr(t *starlark.Thread, name string) (starlark.Value, error)
+}
+
 // Indexer can be subscripted.
 type Indexer interface {
 	PyGetItem(t *starlark.Thread, key starlark.Value) (starlark.Value, error)
@@ -37,7 +42,7 @@ func TypeName(x starlark.Value) string {
 	switch x := x.(type) {
 	case starlark.String:
 		return "str"
-	case *starlark.Function, *starlark.Builtin, *Native, *boundMethod:
+	case *starlark.Function, *starlark.Builtin, *Native, *boundMethod, *BoundFunction:
 		return "function"
 	case *Type:
 		return "type"

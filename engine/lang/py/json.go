@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // toJSON is to_json(v): sorted keys, no spaces, non-ASCII kept (lang.md §8.2). What
@@ -73,7 +75,7 @@ func jsonBool(b starlark.Bool) string {
 }
 
 func jsonFloat(f starlark.Float) string {
-	switch text := floatText(float64(f)); text {
+	switch text := model.FloatText(float64(f)); text {
 	case "nan":
 		return "NaN"
 	case "inf":

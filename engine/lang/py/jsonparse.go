@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model/pytext"
 )
 
 // fromJSON is from_json(s): strict JSON and the bare NaN and Infinity.
@@ -196,8 +198,8 @@ func (p *jsonParser) number() (value, error) {
 		}
 		return starlark.Float(f), nil
 	}
-	if len(strings.TrimPrefix(text, "-")) > maxIntDigits {
-		return nil, errDigits()
+	if len(strings.TrimPrefix(text, "-")) > pytext.MaxIntDigits {
+		return nil, pytext.TooManyDigits()
 	}
 	if small, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return starlark.MakeInt64(small), nil

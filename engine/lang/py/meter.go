@@ -126,6 +126,9 @@ func (m *Meter) Charge(units int64) error {
 	return nil
 }
 
+// Context is what the evaluation ends with.
+func (m *Meter) Context() context.Context { return m.ctx }
+
 // Left is the number of units that remain.
 func (m *Meter) Left() int64 {
 	if *m.steps >= m.max {

@@ -6,6 +6,8 @@ import (
 	"math/bits"
 
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model/pytext"
 )
 
 // maxIntBits bounds the result of an operator on two ints (lang.md §5.4).
@@ -52,11 +54,7 @@ func intFloat(i starlark.Int) (float64, error) {
 	if small, ok := i.Int64(); ok {
 		return float64(small), nil
 	}
-	f, _ := new(big.Float).SetInt(i.BigInt()).Float64()
-	if math.IsInf(f, 0) {
-		return 0, OverflowErrorf("int too large to convert to float")
-	}
-	return f, nil
+	return pytext.IntFloat(i.BigInt())
 }
 
 func bitLen(i starlark.Int) int64 {

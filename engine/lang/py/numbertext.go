@@ -8,51 +8,15 @@ import (
 	"unicode"
 
 	"go.starlark.net/starlark"
-)
 
-// maxIntDigits bounds the conversion between an int and decimal text (lang.md §5.4).
-const maxIntDigits = 4300
+	"github.com/atlantide-org/atlantide-operator/engine/model/pytext"
+)
 
 func intText(i starlark.Int) (string, error) {
 	if small, ok := i.Int64(); ok {
 		return strconv.FormatInt(small, 10), nil
 	}
-	b := i.BigInt()
-	if b.BitLen() > maxIntBits {
-		return "", errDigits()
-	}
-	text := b.String()
-	if len(strings.TrimPrefix(text, "-")) > maxIntDigits {
-		return "", errDigits()
-	}
-	return text, nil
-}
-
-func errDigits() error {
-	return ValueErrorf("exceeds the limit (%d digits) for integer string conversion", maxIntDigits)
-}
-
-// floatText is the shortest text that reads back as f, in Python's form.
-func floatText(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "nan"
-	case math.IsInf(f, 1):
-		return "inf"
-	case math.IsInf(f, -1):
-		return "-inf"
-	}
-	digits := strconv.FormatFloat(f, 'e', -1, 64)
-	mantissa, exponent, _ := strings.Cut(digits, "e")
-	exp, _ := strconv.Atoi(exponent)
-	if exp < -4 || exp >= 16 {
-		return mantissa + "e" + exponent
-	}
-	text := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
+	return pytext.IntText(i.BigInt())
 }
 
 // parseInt reads a text as int(text, base) does. base 0 takes the prefix's.
@@ -79,8 +43,8 @@ func parseInt(t *thread, text string, base int) (starlark.Int, error) {
 	if base == 0 && !prefixed && len(digits) > 1 && digits[0] == '0' && strings.Trim(digits, "0") != "" {
 		return bad()
 	}
-	if radix&(radix-1) != 0 && len(strings.TrimLeft(digits, "0")) > maxIntDigits {
-		return starlark.Int{}, errDigits()
+	if radix&(radix-1) != 0 && len(strings.TrimLeft(digits, "0")) > pytext.MaxIntDigits {
+		return starlark.Int{}, pytext.TooManyDigits()
 	}
 	m := MeterOf(t)
 	if err := m.Charge(int64(len(digits)) / 16); err != nil {

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model/pytext"
 )
 
 // percent is format % x (lang.md §5.10): a tuple gives several arguments, anything
@@ -102,20 +104,20 @@ func (p *percentFormat) conversion() error {
 	if err != nil {
 		return err
 	}
-	f := formatSpec{fill: " ", align: '>', precision: -1}
+	f := pytext.Spec{Fill: " ", Align: '>', Precision: -1}
 	zeros := p.flags(&f)
-	if f.width, err = p.number(0); err != nil {
+	if f.Width, err = p.number(0); err != nil {
 		return err
 	}
-	if f.width < 0 {
-		f.align, f.width = '<', -f.width
+	if f.Width < 0 {
+		f.Align, f.Width = '<', -f.Width
 	}
 	if strings.HasPrefix(p.rest, ".") {
 		p.rest = p.rest[1:]
-		if f.precision, err = p.number(0); err != nil {
+		if f.Precision, err = p.number(0); err != nil {
 			return err
 		}
-		f.precision = max(f.precision, 0)
+		f.Precision = max(f.Precision, 0)
 	}
 	for p.rest != "" && strings.IndexByte("hlL", p.rest[0]) >= 0 {
 		p.rest = p.rest[1:]
@@ -133,8 +135,8 @@ func (p *percentFormat) conversion() error {
 	if r > 0x7F || strings.IndexByte("diouxXeEfFgGcrsa", byte(r)) < 0 {
 		return ValueErrorf("unsupported format character '%c' (0x%x)", r, r)
 	}
-	f.kind = byte(r)
-	if err := p.m.Size(satMul(satAdd(f.width, max(f.precision, 0)), 4)); err != nil {
+	f.Kind = byte(r)
+	if err := p.m.Size(satMul(satAdd(f.Width, max(f.Precision, 0)), 4)); err != nil {
 		return err
 	}
 	text, err := p.one(arg, f, zeros)
@@ -171,25 +173,25 @@ func (p *percentFormat) key() (value, bool, error) {
 }
 
 // flags reads the flags into f and says whether zeros fill the width.
-func (p *percentFormat) flags(f *formatSpec) (zeros bool) {
+func (p *percentFormat) flags(f *pytext.Spec) (zeros bool) {
 	left := false
 	for ; p.rest != ""; p.rest = p.rest[1:] {
 		switch p.rest[0] {
 		case '-':
 			left = true
 		case '+':
-			f.sign = '+'
+			f.Sign = '+'
 		case ' ':
-			if f.sign == 0 {
-				f.sign = ' '
+			if f.Sign == 0 {
+				f.Sign = ' '
 			}
 		case '#':
-			f.alternate = true
+			f.Alternate = true
 		case '0':
 			zeros = true
 		default:
 			if left {
-				f.align = '<'
+				f.Align = '<'
 			}
 			return zeros && !left
 		}
@@ -215,7 +217,7 @@ func (p *percentFormat) number(absent int64) (int64, error) {
 		}
 		return n, nil
 	}
-	n, rest, err := parseNumber(p.rest, absent)
+	n, rest, err := pytext.ParseNumber(p.rest, absent)
 	p.rest = rest
 	return n, err
 }
@@ -228,26 +230,21 @@ func (p *percentFormat) argument() (value, error) {
 	return p.args[p.next-1], nil
 }
 
-func (p *percentFormat) one(arg value, f formatSpec, zeros bool) (string, error) {
-	switch f.kind {
+func (p *percentFormat) one(arg value, f pytext.Spec, zeros bool) (string, error) {
+	switch f.Kind {
 	case 's', 'r', 'a':
-		text, err := convert(p.t, arg, f.kind)
+		text, err := convert(p.t, arg, f.Kind)
 		if err != nil {
 			return "", err
 		}
-		index := indexText(text)
-		if f.precision >= 0 && f.precision < int64(index.n) {
-			text = index.slice(0, int(f.precision))
-			index = indexText(text)
-		}
-		return f.pad("", text, int64(index.n)), nil
+		return f.Cut(text), nil
 	case 'c':
 		return percentCharacter(arg, f)
 	}
 	if zeros {
-		f.fill, f.align = "0", '='
+		f.Fill, f.Align = "0", '='
 	}
-	switch f.kind {
+	switch f.Kind {
 	case 'e', 'E', 'f', 'F', 'g', 'G':
 		v, ok, err := asNumber(arg)
 		if !ok {
@@ -256,35 +253,35 @@ func (p *percentFormat) one(arg value, f formatSpec, zeros bool) (string, error)
 		if err != nil {
 			return "", err
 		}
-		if f.precision < 0 {
-			f.precision = 6
+		if f.Precision < 0 {
+			f.Precision = 6
 		}
-		return formatFloat(v, f, "float")
+		return f.Float(v, "float")
 	default:
 		return percentInt(arg, f)
 	}
 }
 
-func percentCharacter(arg value, f formatSpec) (string, error) {
+func percentCharacter(arg value, f pytext.Spec) (string, error) {
 	if s, ok := arg.(starlark.String); ok {
 		if countRunes(string(s)) != 1 {
 			return "", TypeErrorf("%%c requires an int or a unicode character, not a string of length %d", countRunes(string(s)))
 		}
-		return f.pad("", string(s), 1), nil
+		return f.Pad("", string(s), 1), nil
 	}
 	i, ok := asInt(arg)
 	if !ok {
 		return "", TypeErrorf("%%c requires an int or a unicode character, not %s", TypeName(arg))
 	}
-	r, ok := i.Int64()
-	if !ok || r < 0 || r > 0x10FFFF {
-		return "", OverflowErrorf("%%c arg not in range(0x110000)")
+	text, err := pytext.Character(i.BigInt())
+	if err != nil {
+		return "", err
 	}
-	return f.pad("", runeText(rune(r)), 1), nil
+	return f.Pad("", text, 1), nil
 }
 
-func percentInt(arg value, f formatSpec) (string, error) {
-	decimal := f.kind == 'd' || f.kind == 'i' || f.kind == 'u'
+func percentInt(arg value, f pytext.Spec) (string, error) {
+	decimal := f.Kind == 'd' || f.Kind == 'i' || f.Kind == 'u'
 	i, ok := asInt(arg)
 	if v, isFloat := arg.(starlark.Float); isFloat && decimal {
 		whole, err := floatInt(float64(v))
@@ -298,27 +295,14 @@ func percentInt(arg value, f formatSpec) (string, error) {
 		if !decimal {
 			what = "an integer"
 		}
-		return "", TypeErrorf("%%%c format: %s is required, not %s", f.kind, what, TypeName(arg))
+		return "", TypeErrorf("%%%c format: %s is required, not %s", f.Kind, what, TypeName(arg))
 	}
-	digits, prefix := "", ""
-	if decimal {
-		text, err := intText(i)
-		if err != nil {
-			return "", err
-		}
-		digits = strings.TrimPrefix(text, "-")
-	} else {
-		base := map[byte]int{'o': 8, 'x': 16, 'X': 16}[f.kind]
-		digits = strings.TrimPrefix(i.BigInt().Text(base), "-")
-		if f.alternate {
-			prefix = "0" + string(f.kind)
-		}
-		if f.kind == 'X' {
-			digits = strings.ToUpper(digits)
-		}
+	prefix, digits, err := f.Digits(i.BigInt())
+	if err != nil {
+		return "", err
 	}
-	if missing := f.precision - int64(len(digits)); missing > 0 {
+	if missing := f.Precision - int64(len(digits)); missing > 0 {
 		digits = strings.Repeat("0", int(missing)) + digits
 	}
-	return f.number(f.signOf(i.Sign() < 0)+prefix, digits, "", 3), nil
+	return f.Number(f.SignOf(i.Sign() < 0)+prefix, digits, "", 3), nil
 }

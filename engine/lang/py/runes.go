@@ -4,42 +4,23 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model/pytext"
 )
 
-// decode is the first code point of s and its length in bytes. A lone surrogate is
-// one code point of three bytes.
-func decode(s string) (rune, int) {
-	if s[0] < utf8.RuneSelf {
-		return rune(s[0]), 1
-	}
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 1 && r == utf8.RuneError && isSurrogate(s) {
-		return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), 3
-	}
-	return r, n
-}
-
-func isSurrogate(s string) bool {
-	return len(s) >= 3 && s[0] == 0xED && s[1] >= 0xA0 && s[1] <= 0xBF && s[2]&0xC0 == 0x80
-}
+// decode is the first code point of s and its length in bytes.
+func decode(s string) (rune, int) { return pytext.DecodeRune(s) }
 
 // decodeLast is the last code point of s and its length in bytes.
 func decodeLast(s string) (rune, int) {
-	if n := len(s); n >= 3 && isSurrogate(s[n-3:]) {
+	if n := len(s); n >= 3 && pytext.IsSurrogate(s[n-3:]) {
 		return 0xD000 | rune(s[n-2]&0x3F)<<6 | rune(s[n-1]&0x3F), 3
 	}
 	return utf8.DecodeLastRuneInString(s)
 }
 
 // AppendRune writes a code point, a surrogate included, as a str holds it.
-func AppendRune(b []byte, r rune) []byte {
-	if r >= 0xD800 && r <= 0xDFFF {
-		return append(b, 0xED, 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F)
-	}
-	return utf8.AppendRune(b, r)
-}
-
-func runeText(r rune) string { return string(AppendRune(nil, r)) }
+func AppendRune(b []byte, r rune) []byte { return pytext.AppendRune(b, r) }
 
 func isASCII(s string) bool {
 	for len(s) >= 8 {

@@ -5,6 +5,8 @@ import (
 	"math/big"
 
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model/pytext"
 )
 
 // makeSum is sum(iterable, start=0). Floats are summed with compensation (LX-13).
@@ -133,7 +135,7 @@ func roundInt(i starlark.Int, digits int64) value {
 	if digits >= 0 {
 		return i
 	}
-	if -digits > maxIntDigits*5 {
+	if -digits > pytext.MaxIntDigits*5 {
 		return intZero
 	}
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(-digits), nil)

@@ -1,12 +1,13 @@
 package py
 
 import (
-	"fmt"
 	"sort"
 	"strings"
 	"unicode"
 
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // Str is str(x): a text as it is, anything else its repr (lang.md §5.5).
@@ -57,7 +58,7 @@ func (w *textWriter) repr(x value, depth int) error {
 		}
 		w.b.WriteString(text)
 	case starlark.Float:
-		w.b.WriteString(floatText(float64(x)))
+		w.b.WriteString(model.FloatText(float64(x)))
 	case starlark.Bool, starlark.NoneType:
 		w.b.WriteString(x.String())
 	case *starlark.List:
@@ -250,7 +251,7 @@ func asciiRepr(t *thread, x value) (string, error) {
 		if r < 0x80 {
 			b.WriteByte(byte(r))
 		} else {
-			writeEscape(&b, r)
+			b.WriteString(model.EscapeRune(r))
 		}
 		text = text[size:]
 	}
@@ -291,23 +292,12 @@ func quote(s string, mode quoteMode) string {
 		case r >= ' ' && r < 0x7F, mode == quoteText && isPrintable(r):
 			b.WriteString(s[:size])
 		default:
-			writeEscape(&b, r)
+			b.WriteString(model.EscapeRune(r))
 		}
 		s = s[size:]
 	}
 	b.WriteByte(mark)
 	return b.String()
-}
-
-func writeEscape(b *strings.Builder, r rune) {
-	switch {
-	case r < 0x100:
-		fmt.Fprintf(b, `\x%02x`, r)
-	case r < 0x10000:
-		fmt.Fprintf(b, `\u%04x`, r)
-	default:
-		fmt.Fprintf(b, `\U%08x`, r)
-	}
 }
 
 func isPrintable(r rune) bool { return r == ' ' || unicode.IsPrint(r) }
@@ -331,7 +321,7 @@ func Show(t *starlark.Thread, x starlark.Value) string {
 			return "<function " + name + ">"
 		}
 		return "<lambda>"
-	case *Native, *boundMethod, *Type:
+	case *Native, *boundMethod, *BoundFunction, *Type:
 		return x.String()
 	}
 	if text, err := Repr(t, x); err == nil {

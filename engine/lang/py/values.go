@@ -66,6 +66,25 @@ func (b *boundMethod) CallInternal(t *thread, args tuple, kwargs kwargsT) (value
 	return b.fn(t, b.recv, args, kwargs)
 }
 
+// BoundFunction is a function of the language as the method of a value: Self comes
+// before the arguments of a call.
+type BoundFunction struct {
+	Func *starlark.Function
+	Self starlark.Value
+}
+
+func (b *BoundFunction) Name() string          { return functionName(b.Func) }
+func (b *BoundFunction) String() string        { return "<function " + b.Name() + ">" }
+func (b *BoundFunction) Type() string          { return "function" }
+func (b *BoundFunction) Freeze()               {}
+func (b *BoundFunction) Truth() starlark.Bool  { return true }
+func (b *BoundFunction) Hash() (uint32, error) { return hashText(b.Name()), nil }
+
+// CallInternal implements starlark.Callable.
+func (b *BoundFunction) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return Call(t, b, args, kwargs)
+}
+
 // Type is a built-in type as a value: it makes values when called, and can be told
 // apart from other callables.
 type Type struct {

@@ -7,7 +7,6 @@ package memory
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -48,7 +47,7 @@ func (s *Store) Claim(_ context.Context, name string, fence model.Fence) error {
 	return nil
 }
 
-// CheckFence is nil while a write with this fence would commit.
+// CheckFence implements state.Writer.
 func (s *Store) CheckFence(_ context.Context, name string, fence model.Fence) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *Store) Serial(_ context.Context, name string) (int64, error) {
 
 // Commit implements state.Writer.
 func (s *Store) Commit(_ context.Context, name string, fence model.Fence, batch state.Batch) error {
-	if err := storable(batch); err != nil {
+	if err := batch.CheckStorable(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -140,43 +139,4 @@ func (p *partition) check(name string, fence model.Fence) error {
 	return model.Errorf(model.FencedWriteError, model.ClassTransient,
 		"nothing was written: partition %s is held by '%s' at epoch %d, not by '%s' at epoch %d; another run took over",
 		name, p.fence.Holder, p.fence.Epoch, fence.Holder, fence.Epoch)
-}
-
-// storable refuses what jsonb refuses (ST-20).
-func storable(batch state.Batch) error {
-	bad := ""
-	look := func(where string, v any) {
-		model.Walk(v, func(v model.Value) bool {
-			switch v := v.(type) {
-			case string:
-				if strings.ContainsRune(v, 0) {
-					bad = where
-				}
-			case map[string]any:
-				for key := range v {
-					if strings.ContainsRune(key, 0) {
-						bad = where
-					}
-				}
-			}
-			return bad == ""
-		})
-	}
-	row := func(r *state.Row) {
-		look(r.ID, r.Outputs)
-		look(r.ID, r.Properties)
-	}
-	for _, r := range batch.PutRows {
-		row(r)
-	}
-	for _, entry := range batch.PutPending {
-		row(entry.Row)
-	}
-	for key, output := range batch.SetOutputs {
-		look(key, output.Value)
-	}
-	if bad != "" {
-		return model.Errorf(model.StateError, model.ClassUser, "nothing was written: %s holds a NUL character, which state cannot keep", bad)
-	}
-	return nil
 }

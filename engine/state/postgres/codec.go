@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -133,30 +131,10 @@ func textMap(m map[string]string) map[string]any {
 	return out
 }
 
-// checkStorable refuses text that the database cannot hold, naming where it is, before
-// anything is sent (ST-20).
-func checkStorable(what string, v model.Value) error {
-	where := ""
-	model.Walk(v, func(v model.Value) bool {
-		switch v := v.(type) {
-		case string:
-			if !storable(v) {
-				where = "a text"
-			}
-		case map[string]any:
-			for k := range v {
-				if !storable(k) {
-					where = "a key"
-				}
-			}
-		}
-		return where == ""
-	})
-	if where == "" {
-		return nil
+// checkText refuses texts that the database cannot hold, before anything is sent (ST-20).
+func checkText(what string, texts ...string) error {
+	if err := state.CheckStorable(texts); err != nil {
+		return stateError(model.ClassUser, nil, fmt.Sprintf("%s %v, which the state store cannot hold: let the provider or the config encode it", what, err))
 	}
-	return stateError(model.ClassUser, nil, fmt.Sprintf(
-		"%s has %s with a NUL character or broken UTF-8, which the state store cannot hold: let the provider or the config encode it", what, where))
+	return nil
 }
-
-func storable(s string) bool { return !strings.ContainsRune(s, 0) && utf8.ValidString(s) }

@@ -68,6 +68,9 @@ func (s *Store) Commit(ctx context.Context, partition string, fence model.Fence,
 	if fence.Holder == "" {
 		return fenced(what, partition, "the run holds no lock")
 	}
+	if err := batch.CheckStorable(); err != nil {
+		return err
+	}
 	args, err := commitArguments(batch)
 	if err != nil {
 		return err
@@ -126,9 +129,6 @@ func recordset(what string, records map[string]any) (string, error) {
 	slices.Sort(keys)
 	list := make([]any, len(keys))
 	for i, key := range keys {
-		if err := checkStorable(fmt.Sprintf("%s %.80q", what, key), records[key]); err != nil {
-			return "", err
-		}
 		list[i] = records[key]
 	}
 	data, err := model.EncodeJSON(list)
@@ -143,7 +143,7 @@ func recordset(what string, records map[string]any) (string, error) {
 func without(removed []string, put map[string]any) []string {
 	out := make([]string, 0, len(removed))
 	for _, key := range removed {
-		if _, both := put[key]; !both && storable(key) {
+		if _, both := put[key]; !both && state.CheckStorable(key) == nil {
 			out = append(out, key)
 		}
 	}

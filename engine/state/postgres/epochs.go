@@ -67,9 +67,12 @@ func (s *Store) ClearHolder(ctx context.Context, partition string, fence model.F
 		return err
 	}
 	return s.do(ctx, "release partition "+partition, func(ctx context.Context) error {
-		_, err := s.pool.Exec(asWrite(ctx), "update partitions set holder = '' where id = $1 and epoch = $2 and holder = $3 and holder <> ''",
-			id, fence.Epoch, fence.Holder)
-		return err
+		tag, err := s.pool.Exec(asWrite(ctx), `update partitions set holder = '' where id = $1 and epoch = $2 and holder = $3 and holder <> ''
+			and not exists (select from schema_migrations where version > $4)`, id, fence.Epoch, fence.Holder, supportedVersion)
+		if err != nil || tag.RowsAffected() == 1 {
+			return err
+		}
+		return s.writable(ctx)
 	})
 }
 

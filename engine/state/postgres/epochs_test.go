@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,10 +145,10 @@ func TestSessionLimits(t *testing.T) {
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for setting, want := range map[string]string{"idle_in_transaction_session_timeout": "10s", "lock_timeout": "10s"} {
-		var got string
-		if err := s.pool.QueryRow(t.Context(), "select current_setting($1)", setting).Scan(&got); err != nil || got != want {
-			t.Errorf("%s is %q (%v), want %s", setting, got, err, want)
+	for setting, want := range map[string]string{"idle_in_transaction_session_timeout": "10s", "lock_timeout": "10s",
+		"search_path": "\"atlantide\"", "application_name": "atlantide", "TimeZone": "UTC"} {
+		if got := query[string](t, s, "select current_setting($1)", setting); got[0] != want {
+			t.Errorf("%s is %q, want %s", setting, got[0], want)
 		}
 	}
 }
@@ -170,11 +171,31 @@ func TestTwoInstallations(t *testing.T) {
 			t.Errorf("%s: %v, want a user error that names the installation", reason, err)
 		}
 	}
-	if err := theirs.DeletePartition(t.Context(), partition); err != nil {
-		t.Fatal(err)
+	if ended, err := theirs.DeletePartition(t.Context(), partition, 0); ended || !errors.Is(err, state.ErrForeignInstallation) {
+		t.Errorf("another installation ended it: %v, %v", ended, err)
 	}
 	if err := ours.CheckFence(t.Context(), partition, held); err != nil {
 		t.Errorf("another installation fenced our run: %v", err)
+	}
+}
+
+// A write that is under way while the partition is deleted either lands before and is
+// seen, or is fenced: never is a row left in a partition that was ended as empty.
+func TestDeletePartitionRacesAWrite(t *testing.T) {
+	s := open(t, devenv.Database(t))
+	for range 20 {
+		partition := newPartition(t, s)
+		running := take(t, s, partition, "running")
+		var wrote error
+		var both sync.WaitGroup
+		both.Go(func() {
+			wrote = s.Commit(t.Context(), partition, running, state.Batch{PutRows: []*state.Row{{ID: "net:local.Null:a"}}})
+		})
+		ended, err := s.DeletePartition(t.Context(), partition, 0)
+		both.Wait()
+		if err != nil || ended == (wrote == nil) {
+			t.Fatalf("ended %v (%v), the write: %v", ended, err, wrote)
+		}
 	}
 }
 
@@ -189,17 +210,25 @@ func TestDeletePartition(t *testing.T) {
 		PutRows: []*state.Row{{ID: "net:local.Null:left"}}, SetOutputs: map[string]state.Output{"net:x": {Value: "1"}}}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := s.DeletePartition(t.Context(), partition); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		reason string
+		serial int64
+		want   bool
+	}{
+		{"a row landed since it was looked at", 0, false},
+		{"as it was looked at", 1, true},
+		{"again, from an older look", 0, true},
+	} {
+		if ended, err := s.DeletePartition(t.Context(), partition, c.serial); err != nil || ended != c.want {
+			t.Fatalf("%s: ended %v, %v", c.reason, ended, err)
 		}
 	}
 	wantKind(t, "a run that still writes", s.Commit(t.Context(), partition, running, state.Batch{}), model.FencedWriteError)
 	if _, err := s.Mint(t.Context(), partition); err == nil {
 		t.Error("a deleted partition gave an epoch")
 	}
-	if err := s.EnsurePartition(t.Context(), partition, "n", "s"); err == nil {
-		t.Error("a deleted partition came back")
+	if err := s.EnsurePartition(t.Context(), partition, "n", "s"); !errors.Is(err, state.ErrPartitionDeleted) {
+		t.Errorf("a deleted partition came back: %v", err)
 	}
 	if err := s.ClaimStackNames(t.Context(), other, "team-a", []string{"net"}); err != nil {
 		t.Errorf("the stack name is not free again: %v", err)
@@ -208,8 +237,8 @@ func TestDeletePartition(t *testing.T) {
 	if err != nil || len(got.Rows) != 1 || len(got.Outputs) != 0 {
 		t.Errorf("%+v, %v: the record of what was orphaned stays, outputs go", got, err)
 	}
-	if err := s.DeletePartition(t.Context(), uuid.NewString()); err != nil {
-		t.Errorf("deleting what never was: %v", err)
+	if ended, err := s.DeletePartition(t.Context(), uuid.NewString(), 0); err != nil || !ended {
+		t.Errorf("deleting what never was: %v, %v", ended, err)
 	}
 }
 

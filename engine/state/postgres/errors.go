@@ -73,6 +73,13 @@ func transientState(code string) bool {
 	}
 }
 
+// isUndefinedTable reports whether a table is not there: before a statement does
+// anything, so that it may be repeated.
+func isUndefinedTable(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "42P01"
+}
+
 // outage says in a few words what happened, from the kind of the error alone.
 func outage(err error) string {
 	var pg *pgconn.PgError

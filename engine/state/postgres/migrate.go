@@ -6,7 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,8 +37,9 @@ func supported(version int64) error {
 		"the state store has schema version %d and this release writes up to %d: run the release that migrated it", version, supportedVersion))
 }
 
-// ensureSchema brings the tables up to date, once per process. It costs nothing
-// after that: a schema that became newer meanwhile is refused by the writes.
+// ensureSchema brings the tables up to date, once per process, and again when they are
+// gone. It costs nothing after that: a schema that became newer meanwhile is refused by
+// the writes.
 func (s *Store) ensureSchema(ctx context.Context) error {
 	if s.migrated.Load() {
 		return nil
@@ -92,10 +92,9 @@ func (s *Store) qualified(table string) string {
 func (s *Store) migrateTo(ctx context.Context, target int64) (err error) {
 	config := s.pool.Config().ConnConfig.Copy()
 	config.Tracer = nil
-	config.RuntimeParams = maps.Clone(config.RuntimeParams)
-	delete(config.RuntimeParams, "idle_in_transaction_session_timeout") // the lock's transaction is idle
-	delete(config.RuntimeParams, "lock_timeout")                        // ctx bounds the wait
-	db := stdlib.OpenDB(*config)
+	// Without the limits of a session: the lock's transaction is idle, and ctx bounds
+	// the wait.
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(session(s.options.Schema, nil)))
 	defer db.Close()
 
 	lock, err := db.BeginTx(ctx, nil)

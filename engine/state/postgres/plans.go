@@ -91,11 +91,25 @@ func propose(ctx context.Context, tx pgx.Tx, id uuid.UUID, proposed *state.PlanR
 		return refreshPlan(ctx, tx, id, &next)
 	}
 	if current != nil {
-		if _, err := tx.Exec(asWrite(ctx), "update plans set status = $2, body = null, updated_at = now() where plan_id = $1", current.ID, state.PlanSuperseded); err != nil {
+		if err := supersede(ctx, tx, id, current.ID); err != nil {
 			return nil, err
 		}
 	}
 	return insertPlan(ctx, tx, id, &next)
+}
+
+// keptPlans is how many superseded plans of a partition stay as history.
+const keptPlans = 20
+
+// supersede makes a plan history: what it was about stays, what it would do goes, and
+// so does the history that is too old.
+func supersede(ctx context.Context, tx pgx.Tx, id uuid.UUID, planID string) error {
+	if _, err := tx.Exec(asWrite(ctx), "update plans set status = $2, body = null, plan_text = '', updated_at = now() where plan_id = $1", planID, state.PlanSuperseded); err != nil {
+		return err
+	}
+	_, err := tx.Exec(asWrite(ctx), `delete from plans where plan_id in (
+		select plan_id from plans where partition_id = $1 and status = 'Superseded' order by generation desc offset $2)`, id, keptPlans)
+	return err
 }
 
 // admit is nil when the proposal may replace or refresh what is recorded (AP-6, O-2).
@@ -147,8 +161,8 @@ func checkProposal(p *state.PlanRecord) error {
 	if len(p.Body)+len(p.Text) > maxPlanBody {
 		return stateError(model.ClassUser, nil, fmt.Sprintf("a plan is larger than %d MiB: split the config into several Stacks", maxPlanBody>>20))
 	}
-	return checkStorable("the plan", []any{p.Text, p.Reason, p.CreatedBy, p.InputsDigest, p.PolicyDigest, p.ChangesetDigest,
-		p.Head.UID, p.Head.SourceKind, p.Head.SourceRef, p.Head.Revision, p.Head.ArtifactDigest})
+	return checkText("the plan", p.Text, p.Reason, p.CreatedBy, p.InputsDigest, p.PolicyDigest, p.ChangesetDigest,
+		p.Head.UID, p.Head.SourceKind, p.Head.SourceRef, p.Head.Revision, p.Head.ArtifactDigest)
 }
 
 // Advance implements state.Plans.
@@ -168,7 +182,7 @@ func (p Plans) Advance(ctx context.Context, partition, planID string, from []sta
 	if fence == nil && (to == state.PlanApplying || slices.Contains(from, state.PlanApplying)) {
 		return false, fenced(what, partition, "only the run that holds the lock may start or end an apply")
 	}
-	if err := checkStorable("the reason of a plan", reason); err != nil {
+	if err := checkText("the reason of a plan", reason); err != nil {
 		return false, err
 	}
 	err = p.store.do(ctx, what, func(ctx context.Context) error {
@@ -199,11 +213,11 @@ func (p Plans) advance(ctx context.Context, what string, id, plan uuid.UUID, fro
 		return err == nil, err
 	}
 	if fence == nil {
-		return false, nil
+		return false, p.store.writable(ctx)
 	}
 	var current bool
-	err = p.store.pool.QueryRow(asQuery(ctx), "select exists (select from partitions where id = $1 and epoch = $2 and holder = $3 and holder <> '' and deleted_at is null)",
-		id, epoch, holder).Scan(&current)
+	err = p.store.pool.QueryRow(asQuery(ctx), `select exists (select from partitions where id = $1 and epoch = $2 and holder = $3 and holder <> '' and deleted_at is null)
+		and not exists (select from schema_migrations where version > $4)`, id, epoch, holder, supportedVersion).Scan(&current)
 	if err == nil && !current {
 		err = p.store.refusal(ctx, what, id, *fence)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -166,6 +167,42 @@ func TestProposeAfterARun(t *testing.T) {
 	}
 	if second := f.propose(proposal(1, 1, "d1")); second.ID == first.ID || second.Status != state.PlanPlanned {
 		t.Errorf("after the failure: %+v", second)
+	}
+}
+
+// History is short and holds nothing that could be run or read as a plan, however the
+// plans ended (O-1).
+func TestHistoryIsBounded(t *testing.T) {
+	f := newPlanFixture(t)
+	other := newPlanFixture(t) // of another partition, which has a history of its own
+	other.propose(proposal(0, 1, "d"))
+	other.propose(proposal(1, 1, "e"))
+	fence := take(t, f.Store, f.partition, "run")
+	const plans = keptPlans + 10
+	var ids []string
+	for i := range int64(plans) {
+		p := f.propose(proposal(i, i, fmt.Sprintf("d%d", i)))
+		ids = append(ids, p.ID)
+		switch i % 3 {
+		case 0:
+			f.advance(p.ID, state.PlanPlanned, state.PlanDiscarded, nil)
+		case 1:
+			f.advance(p.ID, state.PlanPlanned, state.PlanApplying, &fence)
+			f.advance(p.ID, state.PlanApplying, state.PlanApplied, &fence)
+		}
+	}
+	left := query[string](t, f.Store, "select plan_id::text from plans where partition_id = $1 order by generation", f.partition)
+	if diff := cmp.Diff(ids[plans-keptPlans-1:], left); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if heavy := query[string](t, f.Store, "select plan_id::text from plans where partition_id = $1 and (body is not null or plan_text <> '')", f.partition); !slices.Equal(heavy, ids[plans-1:]) {
+		t.Errorf("body or text is kept of %v, want the current one alone", heavy)
+	}
+	if current := f.current(); current.ID != ids[plans-1] || current.Text == "" || current.Body == nil {
+		t.Errorf("current %+v", current)
+	}
+	if other.recorded() != 2 {
+		t.Errorf("%d plans are left of another partition, want both", other.recorded())
 	}
 }
 

@@ -8,6 +8,7 @@ package postgres
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -51,7 +52,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	options Options
 
-	migrated  atomic.Bool   // the tables are there; never goes back
+	migrated  atomic.Bool   // the tables are there, as far as is known
 	migrating chan struct{} // holds one token while somebody looks after the tables
 }
 
@@ -78,7 +79,8 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		config.MaxConns = o.MaxConns
 	}
 	config.ConnConfig.Tracer = observer(o.Observe)
-	configureSession(config.ConnConfig, o.Schema)
+	configureConnection(config.ConnConfig)
+	config.AfterConnect = session(o.Schema, sessionLimits)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, failure("open the state store", err)
@@ -86,23 +88,43 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return &Store{pool: pool, options: o, migrating: make(chan struct{}, 1)}, nil
 }
 
-// configureSession says where the tables are and lets the server get rid of a session
-// that stalls while it holds a row lock, so that it cannot block a takeover (LS-14).
-func configureSession(c *pgx.ConnConfig, schema string) {
+// configureConnection sets what is sent when a connection starts: no more than a pooler
+// in between takes, which refuses parameters that it does not track.
+func configureConnection(c *pgx.ConnConfig) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 10 * time.Second
 	}
-	maps.Copy(c.RuntimeParams, map[string]string{
-		"search_path":                         pgx.Identifier{schema}.Sanitize(),
-		"application_name":                    "atlantide",
-		"timezone":                            "UTC",
-		"lock_timeout":                        "10s",
-		"idle_in_transaction_session_timeout": "10s",
-		"tcp_keepalives_idle":                 "10",
-		"tcp_keepalives_interval":             "5",
-		"tcp_keepalives_count":                "3",
-		"tcp_user_timeout":                    "20s",
-	})
+	c.RuntimeParams["application_name"] = "atlantide"
+	c.RuntimeParams["timezone"] = "UTC"
+}
+
+// sessionLimits let the server get rid of a session that stalls while it holds a row
+// lock, so that it cannot block a takeover (LS-14).
+var sessionLimits = map[string]string{
+	"lock_timeout":                        "10s",
+	"idle_in_transaction_session_timeout": "10s",
+}
+
+// session sets up a connection once it stands: where the tables are, when the server
+// takes a silent client for gone, and further settings.
+func session(schema string, further map[string]string) func(context.Context, *pgx.Conn) error {
+	settings := map[string]string{
+		"search_path":             pgx.Identifier{schema}.Sanitize(),
+		"tcp_keepalives_idle":     "10",
+		"tcp_keepalives_interval": "5",
+		"tcp_keepalives_count":    "3",
+		"tcp_user_timeout":        "20s",
+	}
+	maps.Copy(settings, further)
+	names := slices.Sorted(maps.Keys(settings))
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = settings[name]
+	}
+	return func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "select set_config(s.name, s.value, false) from unnest($1::text[], $2::text[]) as s(name, value)", names, values)
+		return err
+	}
 }
 
 // Close ends all connections and waits for the operations that use them.
@@ -111,13 +133,16 @@ func (s *Store) Close() { s.pool.Close() }
 // Check asks the store whether it can be used: one query. An operator that gets
 // state.ErrNewerSchema is not ready; any other error is an outage that passes.
 func (s *Store) Check(ctx context.Context) error {
-	return s.do(ctx, "check the state store", func(ctx context.Context) error {
-		var version int64
-		if err := s.pool.QueryRow(asQuery(ctx), "select coalesce(max(version), 0) from schema_migrations").Scan(&version); err != nil {
-			return err
-		}
-		return supported(version)
-	})
+	return s.do(ctx, "check the state store", s.writable)
+}
+
+// writable is nil while this release may write the schema (ST-16).
+func (s *Store) writable(ctx context.Context) error {
+	var version int64
+	if err := s.pool.QueryRow(asQuery(ctx), "select coalesce(max(version), 0) from schema_migrations").Scan(&version); err != nil {
+		return err
+	}
+	return supported(version)
 }
 
 // do runs one operation within the timeout, the tables being there, and turns what
@@ -128,7 +153,17 @@ func (s *Store) do(ctx context.Context, what string, operation func(context.Cont
 	if err := s.ensureSchema(ctx); err != nil {
 		return failure(what, err)
 	}
-	return failure(what, operation(ctx))
+	err := operation(ctx)
+	if isUndefinedTable(err) {
+		// The schema was dropped under us. Nothing was done, so it is made again and
+		// the operation repeated, once.
+		s.migrated.Store(false)
+		if err := s.ensureSchema(ctx); err != nil {
+			return failure(what, err)
+		}
+		err = operation(ctx)
+	}
+	return failure(what, err)
 }
 
 // read is do for what may simply be asked again: a connection that the server closed

@@ -77,6 +77,20 @@ func exec(t testing.TB, s *Store, sql string, args ...any) {
 	}
 }
 
+// query reads one column, past the store.
+func query[T any](t testing.TB, s *Store, sql string, args ...any) []T {
+	t.Helper()
+	rows, err := s.pool.Query(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := pgx.CollectRows(rows, pgx.RowTo[T])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
 // subject gives the contract suite the claims it asks for, whatever their number.
 type subject struct{ *Store }
 

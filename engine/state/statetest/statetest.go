@@ -5,6 +5,9 @@ package statetest
 import (
 	"context"
 	"fmt"
+	"math"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,7 +47,8 @@ func Run(t *testing.T, newStore func(t *testing.T) Subject) {
 		"PendingDestroys":           pendingDestroys,
 		"StaleFenceWritesNothing":   staleFenceWritesNothing,
 		"UnclaimedPartition":        unclaimedPartition,
-		"FailedBatchWritesNothing":  failedBatchWritesNothing,
+		"UnstorableWritesNothing":   unstorableWritesNothing,
+		"LargeDocuments":            largeDocuments,
 		"PartitionsAreApart":        partitionsAreApart,
 		"SnapshotsAreCopies":        snapshotsAreCopies,
 		"ConcurrentWritersOfOneRun": concurrentWriters,
@@ -225,6 +229,9 @@ func staleFenceWritesNothing(_ *testing.T, f *fixture) {
 	a := row("s:local.File:a")
 	f.commit(state.Batch{PutRows: []*state.Row{a}, SetOutputs: map[string]state.Output{"s:x": {Value: "1"}}})
 	before := f.load(partitionA)
+	if err := f.CheckFence(f.ctx, partitionA, f.fence); err != nil {
+		f.Errorf("the fence that just wrote does not stand: %v", err)
+	}
 	f.claim(partitionA, model.Fence{Epoch: 2, Holder: "run-2"})
 	for reason, fence := range map[string]model.Fence{
 		"an older epoch":         f.fence,
@@ -241,6 +248,9 @@ func staleFenceWritesNothing(_ *testing.T, f *fixture) {
 		if !model.IsKind(err, model.FencedWriteError) {
 			f.Errorf("%s: %v, want a FencedWriteError", reason, err)
 		}
+		if err := f.CheckFence(f.ctx, partitionA, fence); !model.IsKind(err, model.FencedWriteError) {
+			f.Errorf("%s: the probe says %v, want what a write would be told (EX-18)", reason, err)
+		}
 	}
 	f.want(partitionA, before)
 	f.fence = model.Fence{Epoch: 2, Holder: "run-2"}
@@ -254,6 +264,9 @@ func staleFenceWritesNothing(_ *testing.T, f *fixture) {
 
 func unclaimedPartition(_ *testing.T, f *fixture) {
 	for _, fence := range []model.Fence{{}, f.fence} {
+		if err := f.CheckFence(f.ctx, partitionA, fence); !model.IsKind(err, model.FencedWriteError) {
+			f.Errorf("the probe of fence %+v says %v, want a FencedWriteError", fence, err)
+		}
 		err := f.Commit(f.ctx, partitionA, fence, state.Batch{PutRows: []*state.Row{row("s:local.File:a")}})
 		if !model.IsKind(err, model.FencedWriteError) {
 			f.Errorf("fence %+v of a partition that nobody claimed: %v, want a FencedWriteError", fence, err)
@@ -262,15 +275,79 @@ func unclaimedPartition(_ *testing.T, f *fixture) {
 	f.want(partitionA, &state.Snapshot{})
 }
 
-func failedBatchWritesNothing(_ *testing.T, f *fixture) {
+// Every place of a batch that a text or a value can be in, with what no store takes
+// there (ST-20): all stores are equally strict.
+func unstorableWritesNothing(_ *testing.T, f *fixture) {
 	f.claim(partitionA, f.fence)
-	a, bad := row("s:local.File:a"), row("s:local.File:b")
-	bad.Outputs = map[string]any{"deep": []any{"nul \x00 here"}}
-	err := f.Commit(f.ctx, partitionA, f.fence, state.Batch{PutRows: []*state.Row{a, bad}, SetOutputs: map[string]state.Output{"s:x": {Value: "1"}}})
-	if !model.IsKind(err, model.StateError) {
-		f.Errorf("a NUL character gave %v, want a StateError (ST-20)", err)
+	deep := any("x")
+	for range state.MaxNesting + 1 {
+		deep = []any{deep}
+	}
+	nul, broken := "nul \x00 here", "broken \xff here"
+	values := map[string]any{
+		"NUL": nul, "not UTF-8": broken, "NUL in a list": []any{"a", []any{nul}}, "a key with NUL": map[string]any{"a": map[string]any{nul: "b"}},
+		"a key that is not UTF-8": map[string]any{broken: "b"}, "not a number": math.NaN(), "infinite": []any{math.Inf(-1)},
+		"no Value": []any{1}, "too deep": deep, "too large": strings.Repeat("x", state.MaxDocument),
+	}
+	batches := map[string]state.Batch{}
+	withRow := func(reason string, change func(r *state.Row)) {
+		r := row("s:local.File:b")
+		change(r)
+		batches[reason] = state.Batch{PutRows: []*state.Row{r}}
+		batches[reason+" of an old half"] = state.Batch{PutPending: []*state.PendingDestroy{{NodeID: "s:local.File:b", Row: r, Mode: state.DestroyBeforeCreate}}}
+	}
+	for what, v := range values {
+		withRow(what+" in outputs", func(r *state.Row) { r.Outputs = map[string]any{"v": v} })
+		withRow(what+" in properties", func(r *state.Row) { r.Properties = map[string]any{"v": v} })
+		batches[what+" in an output"] = state.Batch{SetOutputs: map[string]state.Output{"s:y": {Value: v}}}
+	}
+	for _, text := range []string{nul, broken} {
+		for field, change := range map[string]func(r *state.Row){
+			"id": func(r *state.Row) { r.ID = text }, "type": func(r *state.Row) { r.Type = text }, "kind": func(r *state.Row) { r.Kind = text },
+			"provider": func(r *state.Row) { r.Provider = text }, "version": func(r *state.Row) { r.ProviderVersion = text },
+			"hash": func(r *state.Row) { r.InputHash = text }, "status": func(r *state.Row) { r.Status = text },
+			"uid": func(r *state.Row) { r.RowUID = text }, "attempt": func(r *state.Row) { r.Attempt = text },
+			"name of a property": func(r *state.Row) { r.Properties = map[string]any{text: "v"} },
+			"name of an output":  func(r *state.Row) { r.Outputs = map[string]any{text: "v"} },
+			"dependency":         func(r *state.Row) { r.Dependencies = []string{text} }, "ordering": func(r *state.Row) { r.DependsOn = []string{text} },
+			"refreshed output": func(r *state.Row) { r.RefreshedOutputs = []string{text} },
+			"secret's name":    func(r *state.Row) { r.SecretDigests = map[string]string{text: "d"} }, "secret's digest": func(r *state.Row) { r.SecretDigests = map[string]string{"d": text} },
+			"reference's name": func(r *state.Row) { r.RefDigests = map[string]string{text: "d"} }, "reference's digest": func(r *state.Row) { r.RefDigests = map[string]string{"d": text} },
+		} {
+			withRow(fmt.Sprintf("%s %q", field, text), change)
+		}
+		batches[fmt.Sprintf("key of an output %q", text)] = state.Batch{SetOutputs: map[string]state.Output{text: {Value: "v"}}}
+		batches[fmt.Sprintf("source of an output %q", text)] = state.Batch{SetOutputs: map[string]state.Output{"s:y": {SourceNodes: []string{text}}}}
+		batches[fmt.Sprintf("node of an old half %q", text)] = state.Batch{PutPending: []*state.PendingDestroy{{NodeID: text, Row: row("s:local.File:b")}}}
+	}
+	for reason, batch := range batches {
+		batch.PutRows = append([]*state.Row{row("s:local.File:a")}, batch.PutRows...)
+		err := f.Commit(f.ctx, partitionA, f.fence, batch)
+		if !model.IsKind(err, model.StateError) || model.ClassOf(err) != model.ClassUser {
+			f.Errorf("%s gave %v, want a user's StateError", reason, err)
+		}
 	}
 	f.want(partitionA, &state.Snapshot{})
+}
+
+// What is as large and as deep as it may be comes back.
+func largeDocuments(_ *testing.T, f *fixture) {
+	f.claim(partitionA, f.fence)
+	text := strings.Repeat("x", state.MaxDocument-64)
+	deep := any("x")
+	for range state.MaxNesting - 1 {
+		deep = []any{deep}
+	}
+	r := row("s:local.File:a")
+	r.Outputs, r.Properties = map[string]any{"v": text}, map[string]any{"v": text}
+	f.commit(state.Batch{PutRows: []*state.Row{r}, SetOutputs: map[string]state.Output{"s:large": {Value: text}, "s:deep": {Value: deep}}})
+	got := f.load(partitionA) // not compared by cmp, whose time doubles with every level
+	if got.Rows[r.ID].Outputs["v"] != text || got.Rows[r.ID].Properties["v"] != text || got.Outputs["s:large"].Value != text {
+		f.Error("a large text did not come back")
+	}
+	if !reflect.DeepEqual(got.Outputs["s:deep"].Value, deep) {
+		f.Error("a deep value did not come back")
+	}
 }
 
 func partitionsAreApart(_ *testing.T, f *fixture) {

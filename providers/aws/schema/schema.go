@@ -18,11 +18,12 @@ const (
 // New is the declaration of the provider.
 func New() *model.ProviderSchema {
 	s := &model.ProviderSchema{
-		Name:      Name,
-		Version:   Version,
-		Module:    "atlantide.providers.aws",
-		Constants: constants(),
-		Helpers:   helpers(),
+		Name:       Name,
+		Version:    Version,
+		Module:     "atlantide.providers.aws",
+		Constants:  constants(),
+		Helpers:    helpers(),
+		Components: components(),
 	}
 	for _, service := range [][]*model.ResourceType{
 		storage(), messaging(), identity(), compute(), tables(), logs(),

@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
+)
+
+// Unsynced reports whether the row of an idle node records another kind, order or
+// replace mode than the config declares. No provider has to know and no plan shows it,
+// but later runs go by the row: a destroy takes its order from there. So whatever run
+// comes next writes it, silently (PL-3). A state-only change rewrites these columns
+// with its own.
+func (c *Change) Unsynced() bool {
+	if c.Action != Noop || c.StateOnly || c.Desired == nil || c.Prior == nil {
+		return false
+	}
+	return c.Prior.Kind != c.Desired.Kind ||
+		c.Prior.CreateBeforeDestroy != c.Desired.CreateBeforeDestroy ||
+		!slices.Equal(slices.Sorted(slices.Values(c.Prior.DependsOn)), OrderingOnly(c.Desired))
+}
+
+// Unsynced reports whether any idle node's row is to be brought in line.
+func (p *Plan) Unsynced() bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Unsynced() })
+}
+
+// OrderingOnly is what a row keeps of depends_on: edges that are not references too
+// (ST-1), sorted.
+func OrderingOnly(n *ir.Node) []string {
+	only := []string{}
+	for _, id := range n.DependsOn {
+		if !slices.Contains(n.Dependencies, id) {
+			only = append(only, id)
+		}
+	}
+	slices.Sort(only)
+	return only
+}
