@@ -16,6 +16,8 @@ func (e *Engine) Compile(ctx context.Context, source Source, options CompileOpti
 		Envs:    options.Envs,
 		Fuel:    options.Fuel,
 		Source:  options.Source,
+
+		MaxNodes: options.MaxNodes,
 	})
 	if err != nil {
 		return nil, err

@@ -18,22 +18,11 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// Provider is what the engine needs of a provider: apply.Provider and Validate. It is
-// an alias of an interface without a name, so that a registry of package providers,
-// which must not know the engine, can return it.
-type Provider = interface {
-	Validate(ctx context.Context, nodes []*model.Request) error
-	Create(ctx context.Context, r *model.Request) (model.Outputs, error)
-	Read(ctx context.Context, r *model.Request) (model.Observed, bool, error)
-	Update(ctx context.Context, r *model.Request) (model.Outputs, error)
-	Delete(ctx context.Context, r *model.Request) error
-}
-
 // Registry finds providers and their schemas.
 type Registry interface {
 	Schemas() *model.Schemas
 	// Provider returns the provider of that name, or false.
-	Provider(name string) (Provider, bool)
+	Provider(name string) (model.Provider, bool)
 }
 
 // Engine is safe for concurrent use.
@@ -61,6 +50,9 @@ type CompileOptions struct {
 	Inputs map[string]any
 	Envs   []string // nil = every declared environment
 	Fuel   int64    // steps; 0 = 5,000,000
+	// MaxNodes bounds the resources that a config may declare, and its outputs;
+	// 0 = 100,000.
+	MaxNodes int
 	// Source is the tree of files that came with the config (package sourcetree has
 	// some); nil = none. The compilation keeps it for its apply.
 	Source fs.FS

@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"context"
 	"regexp"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -11,17 +10,6 @@ import (
 type Registry struct {
 	schemas *model.Schemas
 	byName  map[string]Provider
-}
-
-// Callable is a provider as the engine asks for it: all of Provider but the schema,
-// which it takes from Schemas. It is an alias of an interface without a name, so that
-// the engine's own, equal declaration is the same type and neither imports the other.
-type Callable = interface {
-	Validate(ctx context.Context, nodes []*model.Request) error
-	Create(ctx context.Context, r *model.Request) (model.Outputs, error)
-	Read(ctx context.Context, r *model.Request) (model.Observed, bool, error)
-	Update(ctx context.Context, r *model.Request) (model.Outputs, error)
-	Delete(ctx context.Context, r *model.Request) error
 }
 
 // version is a three-part version as pins compare it (providers.md 1.11).
@@ -52,7 +40,7 @@ func NewRegistry(ps ...Provider) (*Registry, error) {
 func (r *Registry) Schemas() *model.Schemas { return r.schemas }
 
 // Provider finds a provider by its name.
-func (r *Registry) Provider(name string) (Callable, bool) {
+func (r *Registry) Provider(name string) (model.Provider, bool) {
 	p, ok := r.byName[name]
 	return p, ok
 }

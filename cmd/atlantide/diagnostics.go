@@ -51,25 +51,17 @@ func where(e *model.Error) string {
 	return "[" + printable(strings.Join(parts, " ")) + "] "
 }
 
+// excerptWidth is how much of a line is shown, in characters.
+const excerptWidth = 160
+
 // excerpt is the offending line in a gutter, and a caret under the column.
 func excerpt(e *model.Error) string {
-	line := printable(e.Source)
+	line, before := e.Excerpt(excerptWidth)
 	text := fmt.Sprintf("%4d | %s\n", e.Line, line)
 	if e.Col < 1 {
 		return text
 	}
-	pad := []rune("     | ")
-	pad[5] = ' '
-	for i, r := range []rune(line) {
-		if i == e.Col-1 {
-			break
-		}
-		if r != '\t' { // a tab keeps the caret where the terminal puts the column
-			r = ' '
-		}
-		pad = append(pad, r)
-	}
-	return text + string(pad) + "^\n"
+	return text + strings.Repeat(" ", len("   1 | ")+before) + "^\n"
 }
 
 // printable replaces control characters: a config may not steer the terminal.

@@ -167,7 +167,7 @@ func TestPrintError(t *testing.T) {
 		{
 			name: "tabs", reason: "the caret stands where the terminal puts the column",
 			err:  &model.Error{Message: "no", Line: 3, Col: 2, Source: "\treturn"},
-			want: "error: no (line 3, col 2)\n   3 | \treturn\n       \t^\n",
+			want: "error: no (line 3, col 2)\n   3 |  return\n        ^\n",
 		},
 		{
 			name: "control characters", reason: "a config may not steer the terminal",

@@ -144,6 +144,10 @@ func inputsOf(vars []string) (map[string]any, error) {
 
 // readConfig reads the text of a config; its error names the path and the reason.
 func readConfig(path string) (string, error) {
+	// Opening a pipe would wait for its writer.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("cannot read the config: %s is not a file", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the config: %w", err)

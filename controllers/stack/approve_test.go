@@ -164,26 +164,24 @@ func removalOfB(l *land) *v1alpha1.Stack {
 // An approval is void when its plan is superseded, also by one that needs no approval.
 func TestHarmlessEditVoidsAnApproval(t *testing.T) {
 	t.Parallel()
-	for reason, a := range map[string]string{"nothing to do": "a", "an update": "changed"} {
-		t.Run(reason, func(t *testing.T) {
-			t.Parallel()
-			l := newLand(t)
-			l.operate()
-			s := removalOfB(l)
-			digest := s.Status.Plan.Digest
-			s = l.edit(s, func(s *v1alpha1.Stack) {
-				approve(digest)(s)
-				setConfig(pair(a, true))(s)
-			})
-			s = l.applied(s)
-			if s.Status.LastHandledApproval != digest {
-				t.Errorf("echo %q", s.Status.LastHandledApproval)
-			}
-			s = l.settled(l.edit(s, setConfig(pair(a, false))), metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)
-			if s.Status.Plan.Digest != digest || !strings.Contains(message(s), "take it off first") || l.files(s)["b.txt"] != "b" {
-				t.Errorf("plan %s, want %s; message %q, files %q", s.Status.Plan.Digest, digest, message(s), l.files(s))
-			}
-		})
+	l := newLand(t)
+	l.operate()
+	s := removalOfB(l)
+	digest := s.Status.Plan.Digest
+	for _, c := range []struct{ reason, a string }{{"nothing to do", "a"}, {"an update", "changed"}} {
+		s = l.applied(l.edit(s, func(s *v1alpha1.Stack) {
+			approve(digest)(s)
+			setConfig(pair(c.a, true))(s)
+		}))
+		if s.Status.LastHandledApproval != digest {
+			t.Errorf("%s: echo %q", c.reason, s.Status.LastHandledApproval)
+		}
+		s = l.settled(l.edit(s, setConfig(pair(c.a, false))), metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)
+		if s.Status.Plan.Digest != digest || !strings.Contains(message(s), "take it off first") || l.files(s)["b.txt"] != "b" {
+			t.Errorf("%s: plan %s, want %s; message %q, files %q", c.reason, s.Status.Plan.Digest, digest, message(s), l.files(s))
+		}
+		s = l.edit(s, func(s *v1alpha1.Stack) { delete(s.Annotations, v1alpha1.AnnotationApprove) })
+		l.eventually(func(g gomega.Gomega) { g.Expect(l.read(s).Status.LastHandledApproval).To(gomega.BeEmpty()) })
 	}
 }
 

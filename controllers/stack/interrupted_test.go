@@ -217,35 +217,43 @@ func (p faultyPlans) Advance(ctx context.Context, partition, plan string, from [
 // for by the next look.
 func TestBookkeepingThatFails(t *testing.T) {
 	t.Parallel()
-	for _, at := range []string{"recording the plan", "reading the state", "releasing the lock"} {
-		t.Run(at, func(t *testing.T) {
-			t.Parallel()
-			l := newLand(t)
-			var advance, load, release fault
-			arm := func() {
-				map[string]*fault{"recording the plan": &advance, "reading the state": &load, "releasing the lock": &release}[at].armed.Store(true)
-			}
-			deletes := &atomic.Int64{}
-			o := l.operate(func(set *settings) {
-				set.provider = func(p providers.Provider) providers.Provider { return hookedProvider{p, arm, deletes} }
-				set.state = func(s State) State { return faultyState{s, &load, &release} }
-				set.plans = func(p planstore.Plans) planstore.Plans { return faultyPlans{p, &advance} }
-			})
-			s := l.applied(l.create(l.stackOf("pair", pair("a", true))))
-			s = l.settled(l.edit(s, setConfig(pair("changed", false))), metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)
-			digest := s.Status.Plan.Digest
-			s = l.applied(l.edit(s, approve(digest)))
-			if s.Status.LastHandledApproval != digest || s.Status.Plan.Decision != v1alpha1.PlanApplied || s.Status.LastApplied.PlanDigest != digest || s.Status.State.Resources != 1 {
-				t.Errorf("echo %q, plan %+v, state %+v", s.Status.LastHandledApproval, s.Status.Plan, s.Status.State)
-			}
-			o.caughtUp(l.read(s))
-			now := l.applied(s)
-			snapshot, err := l.direct().Load(t.Context(), string(s.UID))
-			l.Expect(err).NotTo(gomega.HaveOccurred())
-			if now.Status.State.Serial != snapshot.Serial || now.Status.Failure != nil || deletes.Load() != 1 {
-				t.Errorf("state %+v, serial %d, failure %+v, %d deletes", now.Status.State, snapshot.Serial, now.Status.Failure, deletes.Load())
-			}
+	l := newLand(t)
+	var advance, load, release fault
+	due := &atomic.Pointer[fault]{}
+	strikeLater := func() {
+		if f := due.Swap(nil); f != nil {
+			f.armed.Store(true)
+		}
+	}
+	deletes := &atomic.Int64{}
+	o := l.operate(func(set *settings) {
+		set.provider = func(p providers.Provider) providers.Provider { return hookedProvider{p, strikeLater, deletes} }
+		set.state = func(s State) State { return faultyState{s, &load, &release} }
+		set.plans = func(p planstore.Plans) planstore.Plans { return faultyPlans{p, &advance} }
+	})
+	s := l.applied(l.create(l.stackOf("pair", pair("0", true))))
+	for i, c := range []struct {
+		reason string
+		fault  *fault
+	}{{"recording the plan", &advance}, {"reading the state", &load}, {"releasing the lock", &release}} {
+		a := strings.Repeat("changed", i+1)
+		s = l.settled(l.edit(s, setConfig(pair(a, false))), metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)
+		digest := s.Status.Plan.Digest
+		due.Store(c.fault)
+		s = l.applied(l.edit(s, approve(digest)))
+		if s.Status.LastHandledApproval != digest || s.Status.Plan.Decision != v1alpha1.PlanApplied || s.Status.LastApplied.PlanDigest != digest || s.Status.State.Resources != 1 {
+			t.Errorf("%s: echo %q, plan %+v, state %+v", c.reason, s.Status.LastHandledApproval, s.Status.Plan, s.Status.State)
+		}
+		l.eventually(func(g gomega.Gomega) {
+			_, remembered := o.reconciler.memory.recall(keyOf(s))
+			g.Expect(remembered).To(gomega.BeTrue())
 		})
+		snapshot, err := l.direct().Load(t.Context(), string(s.UID))
+		l.Expect(err).NotTo(gomega.HaveOccurred())
+		if s = l.applied(s); s.Status.State.Serial != snapshot.Serial || s.Status.Failure != nil || deletes.Load() != int64(i+1) || c.fault.armed.Load() {
+			t.Errorf("%s: state %+v, serial %d, failure %+v, %d deletes", c.reason, s.Status.State, snapshot.Serial, s.Status.Failure, deletes.Load())
+		}
+		s = l.applied(l.edit(s, setConfig(pair(a, true))))
 	}
 }
 

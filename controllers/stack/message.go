@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
@@ -81,4 +82,4 @@ func short(digest string) string {
 	return hex[:min(12, len(hex))]
 }
 
-const digestPrefix = "sha256:"
+const digestPrefix = ir.DigestPrefix

@@ -72,6 +72,10 @@ func (r *Reconciler) plan(ctx context.Context, sc *scope) (*planned, error) {
 	return pl, pl.plan.Unsupported()
 }
 
+// maxNodes is how many resources one Stack may declare: planning keeps all of them in
+// memory, and one tenant must not take the room of the others.
+const maxNodes = 25_000
+
 func (r *Reconciler) compile(ctx context.Context, sc *scope, from *source.Source) (*ir.Compilation, error) {
 	inputs, err := source.Inputs(sc.stack)
 	if err != nil {
@@ -80,7 +84,7 @@ func (r *Reconciler) compile(ctx context.Context, sc *scope, from *source.Source
 	r.Metrics.Compiles.Inc()
 	compilation, err := r.Engine.Compile(ctx,
 		engine.Source{Filename: from.Entrypoint, Text: from.Text()},
-		engine.CompileOptions{Inputs: inputs, Fuel: r.Fuel, Source: sourcetree.Texts(from.Files)})
+		engine.CompileOptions{Inputs: inputs, Fuel: r.Fuel, MaxNodes: maxNodes, Source: sourcetree.Texts(from.Files)})
 	if err != nil {
 		return nil, err
 	}

@@ -44,3 +44,33 @@ func TestAnObjectThatAnotherNodeTookOverIsNotDeleted(t *testing.T) {
 		})
 	}
 }
+
+// Two nodes that turn out to be one object would overwrite each other.
+func TestTwoNodesThatAreOneObject(t *testing.T) {
+	named := func(name string, key any) ir.Node {
+		return node("s:test.Named:"+name, map[string]any{"key": key, "value": name})
+	}
+	for _, c := range []struct {
+		reason string
+		before []ir.Node
+		nodes  []ir.Node
+	}{
+		{"both behind a reference", nil, []ir.Node{thing("a", "k", "1"), named("b", ref("a", "sum")), named("c", ref("a", "sum"))}},
+		{"one of them written out", nil, []ir.Node{thing("a", "k", "1"), named("b", ref("a", "sum")), named("c", "sum(1)")}},
+		{"one of them unchanged", []ir.Node{named("c", "sum(1)")}, []ir.Node{thing("a", "k", "1"), named("b", ref("a", "sum")), named("c", "sum(1)")}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			b := newBench(t)
+			if c.before != nil {
+				b.mustApply(c.before)
+			}
+			_, err := b.apply(c.nodes)
+			if !model.IsKind(err, model.ProviderError) || model.ClassOf(err) != model.ClassUser || !strings.Contains(err.Error(), "same object") {
+				t.Fatalf("got %v, want a user's ProviderError", err)
+			}
+			if made := len(b.world.objects); made != 2 {
+				t.Errorf("%d objects exist, want the thing and one of the two", made)
+			}
+		})
+	}
+}

@@ -7,19 +7,13 @@
 package apply
 
 import (
-	"context"
 	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
-// Provider is what apply asks of a provider; providers.Provider documents it.
-type Provider interface {
-	Create(ctx context.Context, r *model.Request) (model.Outputs, error)
-	Read(ctx context.Context, r *model.Request) (model.Observed, bool, error)
-	Update(ctx context.Context, r *model.Request) (model.Outputs, error)
-	Delete(ctx context.Context, r *model.Request) error
-}
+// Provider is what apply asks of a provider.
+type Provider interface{ model.Operations }
 
 // Phase is a part of a run that ends before the next begins (engine.md 4.2).
 type Phase string

@@ -242,7 +242,14 @@ func (x *execution) prepare(c *plan.Change) (inputs map[string]any, row *state.R
 	if err != nil {
 		return nil, nil, model.Errorf(model.KindOf(err), model.ClassOf(err), "%s: %w", n.ID, err)
 	}
-	x.note(func() { x.own(n.ID, n.Type, inputs) })
+	other := ""
+	x.note(func() { other = x.own(n.ID, n.Type, inputs) })
+	if other != "" {
+		e := model.Errorf(model.ProviderError, model.ClassUser,
+			"%s is the same object as %s, and each would overwrite the other; give one of them another address", n.ID, other)
+		e.NodeID, e.Op, e.ResourceType = n.ID, string(c.Action), n.Type
+		return nil, nil, e
+	}
 	row = &state.Row{
 		ID:                  n.ID,
 		Type:                n.Type,

@@ -164,12 +164,21 @@ func (x *execution) keepers() {
 	}
 }
 
-func (x *execution) own(id, resourceType string, inputs map[string]any) {
-	if schema := x.Schemas.Type(resourceType); schema != nil {
-		if address, known := schema.ObjectAddress(inputs); known {
-			x.owners[address] = id
-		}
+// own notes that a node is an object, and says which other node is the same one already.
+func (x *execution) own(id, resourceType string, inputs map[string]any) (other string) {
+	schema := x.Schemas.Type(resourceType)
+	if schema == nil {
+		return ""
 	}
+	address, known := schema.ObjectAddress(inputs)
+	if !known {
+		return ""
+	}
+	if owner := x.owners[address]; owner != "" && owner != id {
+		return owner
+	}
+	x.owners[address] = id
+	return ""
 }
 
 // shared refuses to destroy a half whose object another node owns by now. Planning

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -27,9 +28,7 @@ func runNamed(t *testing.T, text string, o Options) (*evaluation, map[string]str
 	defer meter.Close()
 	ev := newEvaluation(o, meter, "case.py", module.Lines)
 	for _, m := range ev.modules {
-		for name, v := range m.table() {
-			ev.builtins[name] = v
-		}
+		maps.Copy(ev.builtins, m.table())
 	}
 	reprs := map[string]string{}
 	ev.builtins["see"] = py.NewNative("see", func(th *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
@@ -302,7 +301,7 @@ func TestFailures(t *testing.T) {
 			if c.line != 0 && got.Line != c.line || c.col != 0 && got.Col != c.col {
 				t.Errorf("%s\nat %d:%d, want %d:%d: %v", c.text, got.Line, got.Col, c.line, c.col, got)
 			}
-			for _, word := range strings.Fields(c.words) {
+			for word := range strings.FieldsSeq(c.words) {
 				if !strings.Contains(got.Error(), word) {
 					t.Errorf("%s\nmessage %q lacks %q", c.text, got.Error(), word)
 				}

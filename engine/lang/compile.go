@@ -43,6 +43,8 @@ type Options struct {
 	// its components; nil = none. Only what the config names is read.
 	Source fs.FS
 
+	// MaxNodes bounds the declared resources, and the outputs; 0 = 100,000.
+	MaxNodes int
 	// Limits of one value and of all values, in bytes, and of nested calls; 0 takes
 	// the defaults of package py.
 	MaxValueBytes, MaxTotalBytes int64

@@ -175,7 +175,7 @@ func TestEnvironmentSelection(t *testing.T) {
 				if !model.IsKind(err, model.LanguageError) {
 					t.Fatalf("error %v", err)
 				}
-				for _, w := range strings.Fields(c.words) {
+				for w := range strings.FieldsSeq(c.words) {
 					if !strings.Contains(err.Error(), w) {
 						t.Errorf("%q lacks %q", err, w)
 					}

@@ -30,6 +30,9 @@ func undefined(name string) error {
 
 // invalidName refuses what cannot name a resource, stack or environment.
 func invalidName(kind, name string) error {
+	if len(name) > model.MaxName {
+		return registryErrorf("%s name '%.40s…' is not valid; a name has at most %d characters", kind, name, model.MaxName)
+	}
 	return registryErrorf("%s name '%s' is not valid; a name starts with a letter and goes on with letters, digits, '_' and '-'", kind, name)
 }
 
@@ -112,9 +115,8 @@ func evaluationError(name, message string) *model.Error {
 
 // native maps the few errors that the interpreter itself can raise in a lowered file.
 func native(err error) *model.Error {
-	var eval *starlark.EvalError
 	message := err.Error()
-	if errors.As(err, &eval) {
+	if eval, ok := errors.AsType[*starlark.EvalError](err); ok {
 		message = eval.Msg
 	}
 	if name, ok := strings.CutSuffix(message, " referenced before assignment"); ok {

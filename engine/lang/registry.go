@@ -11,15 +11,36 @@ type registry struct {
 	outputs   []ir.Output          // in declaration order
 	output    map[string]int       // key → index in outputs
 	policies  []ir.PolicyBinding   // in call order
+	limit     int                  // of resources, and of outputs
 }
 
-func newRegistry() registry {
-	return registry{resources: map[string]*resource{}, output: map[string]int{}}
+const (
+	// maxNodes is how many resources, and how many outputs, a config may declare unless
+	// the options say otherwise.
+	maxNodes = 100_000
+	// maxOutputKey is the length of an output's key in bytes: it is a key of the state
+	// store.
+	maxOutputKey = 1024
+	// maxNodeID is the length of a node id in bytes; component prefixes add to a name.
+	maxNodeID = 1024
+)
+
+func newRegistry(limit int) registry {
+	if limit == 0 {
+		limit = maxNodes
+	}
+	return registry{resources: map[string]*resource{}, output: map[string]int{}, limit: limit}
 }
 
 func (r *registry) addResource(res *resource) error {
 	if r.resources[res.id] != nil {
 		return registryErrorf("%s is declared twice; give one of them another name or stack", res.id)
+	}
+	if len(res.id) > maxNodeID {
+		return registryErrorf("the id %.60s… is longer than %d bytes; take shorter names", res.id, maxNodeID)
+	}
+	if len(r.resources) == r.limit {
+		return registryErrorf("the config declares more than %d resources; split it into several stacks of their own", r.limit)
 	}
 	r.resources[res.id] = res
 	return nil
@@ -28,6 +49,12 @@ func (r *registry) addResource(res *resource) error {
 func (r *registry) addOutput(key string, value model.Value) error {
 	if _, taken := r.output[key]; taken {
 		return registryErrorf("output %s is declared twice; give one of them another name", key)
+	}
+	if len(key) > maxOutputKey {
+		return registryErrorf("the output key %.60s… is longer than %d bytes; take a shorter name", key, maxOutputKey)
+	}
+	if len(r.outputs) == r.limit {
+		return registryErrorf("the config declares more than %d outputs; put several values into one", r.limit)
 	}
 	r.output[key] = len(r.outputs)
 	r.outputs = append(r.outputs, ir.Output{Key: key, Value: value})

@@ -45,7 +45,7 @@ func newEvaluation(o Options, meter *py.Meter, file string, lines []string) *eva
 		lines:    lines,
 		schema:   &schemaBase{},
 		ambient:  ambient{stack: model.DefaultStack},
-		registry: newRegistry(),
+		registry: newRegistry(o.MaxNodes),
 		consumed: map[string]any{},
 		warned:   map[string]bool{},
 		sources:  newSources(o.Source),
@@ -81,15 +81,9 @@ func (ev *evaluation) finish() error {
 // languageBuiltins are the names a config has without importing them (lang.md §8).
 func (ev *evaluation) languageBuiltins() starlark.StringDict {
 	d := starlark.StringDict{}
-	for name, v := range py.Builtins() {
-		d[name] = v
-	}
-	for name, v := range py.Helpers() {
-		d[name] = v
-	}
-	for name, v := range combinators() {
-		d[name] = v
-	}
+	maps.Copy(d, py.Builtins())
+	maps.Copy(d, py.Helpers())
+	maps.Copy(d, combinators())
 	d["atlantide"] = ev.handle()
 	return d
 }
@@ -107,9 +101,7 @@ func (ev *evaluation) predeclared(in *codeModule) starlark.StringDict {
 			return py.Call(t, args[0], args[1:], kwargs)
 		}),
 	}
-	for name, v := range ev.builtins {
-		d[name] = v
-	}
+	maps.Copy(d, ev.builtins)
 	intrinsics := ev.intrinsics(in)
 	maps.Copy(intrinsics, ev.componentIntrinsics(in))
 	for name, f := range intrinsics {

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+
 	"go.starlark.net/starlark"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
@@ -72,10 +74,8 @@ func holdsSet(v starlark.Value) bool {
 			}
 		}
 	case starlark.Tuple:
-		for _, e := range v {
-			if holdsSet(e) {
-				return true
-			}
+		if slices.ContainsFunc(v, holdsSet) {
+			return true
 		}
 	case *starlark.Dict:
 		for _, item := range v.Entries() {

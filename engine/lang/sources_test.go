@@ -85,7 +85,7 @@ func TestFillingsAreReadOnce(t *testing.T) {
 
 func TestFillingsAreBounded(t *testing.T) {
 	many := map[string]string{}
-	for _, c := range strings.Split(strings.Repeat("abcdefghij", 10), "") {
+	for c := range strings.SplitSeq(strings.Repeat("abcdefghij", 10), "") {
 		many["many/"+strings.Repeat(c, len(many)+1)] = ""
 	}
 	t.Run("a manifest is paid for each time it is taken", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,7 +204,7 @@ func TestVectorsAreDeterministic(t *testing.T) {
 		}
 		a, errA := first.Document.Canonical()
 		b, errB := second.Document.Canonical()
-		if errA != nil || errB != nil || string(a) != string(b) {
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
 			t.Errorf("%s: canonical bytes differ", v.name)
 		}
 	}

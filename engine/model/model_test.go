@@ -107,6 +107,28 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
+func TestExcerpt(t *testing.T) {
+	for _, c := range []struct {
+		reason, source string
+		col            int
+		line           string
+		before         int
+	}{
+		{"a short line is shown whole", "x = eval", 5, "x = eval", 4},
+		{"a control character takes one column", "\tx\x1b = 1", 2, " x  = 1", 1},
+		{"columns are characters", "é = 1", 3, "é = 1", 2},
+		{"a long line is cut around the column", "0123456789abcdefghij", 11, "…56789abcde…", 6},
+		{"at its start", "0123456789abcdefghij", 1, "0123456789…", 0},
+		{"at its end", "0123456789abcdefghij", 20, "…abcdefghij", 10},
+		{"a column beyond the line points behind it", "ab", 9, "ab", 2},
+	} {
+		line, before := (&model.Error{Source: c.source, Col: c.col}).Excerpt(10)
+		if line != c.line || before != c.before {
+			t.Errorf("%s: got %q, %d; want %q, %d", c.reason, line, before, c.line, c.before)
+		}
+	}
+}
+
 func TestSchemasRefuseNamesThatClash(t *testing.T) {
 	file := &model.ResourceType{Name: "p.File", Class: "File"}
 	for reason, providers := range map[string][]*model.ProviderSchema{

@@ -32,9 +32,16 @@ func ShortID(id string) string {
 	return short
 }
 
+// MaxName is how many characters a name may have: ids made of names are keys of the
+// state store and stand in messages.
+const MaxName = 255
+
 // ValidName reports whether a resource, stack, component or environment may bear
-// this name: ^[A-Za-z][A-Za-z0-9_-]*$ over the whole text (GR-1).
+// this name: ^[A-Za-z][A-Za-z0-9_-]*$ over the whole text (GR-1), at most MaxName long.
 func ValidName(name string) bool {
+	if len(name) > MaxName {
+		return false
+	}
 	for i := range len(name) {
 		c := name[i]
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'

@@ -1,6 +1,9 @@
 package model
 
-import "io/fs"
+import (
+	"context"
+	"io/fs"
+)
 
 // Node is what a provider is told of the node it works for.
 type Node struct {
@@ -36,6 +39,31 @@ type Request struct {
 	// Source is the tree of files that came with the config; nil when there is none, as
 	// in a destroy, which works from state alone.
 	Source fs.FS
+}
+
+// Operations are what a provider does for one node. One instance serves concurrent calls
+// for independent nodes. Errors are *Error of kind ProviderError; a plain error is
+// wrapped by the engine.
+type Operations interface {
+	// Create makes the resource. Outputs beside an error are partial and are kept. It
+	// is called again for whatever is not confirmed: with r.Prior set, an earlier try
+	// or an interrupted delete recorded it, and the resource may be there already.
+	Create(ctx context.Context, r *Request) (Outputs, error)
+	// Read looks the resource up; false = it does not exist.
+	Read(ctx context.Context, r *Request) (Observed, bool, error)
+	// Update changes the resource in place; the outputs are laid over the recorded ones.
+	Update(ctx context.Context, r *Request) (Outputs, error)
+	// Delete removes the resource; nil when it is already gone.
+	Delete(ctx context.Context, r *Request) error
+}
+
+// Provider is all that the engine asks of a provider beside its schema.
+type Provider interface {
+	Operations
+	// Validate looks at all desired nodes of this provider at once, before anything
+	// is locked or called; values may still hold markers. Pure. An error refuses the
+	// plan.
+	Validate(ctx context.Context, nodes []*Request) error
 }
 
 // Prior is the recorded side of a node.

@@ -7,7 +7,6 @@
 package planstore
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -17,11 +16,7 @@ import (
 )
 
 // Plans is the part of a state store that this package is about.
-type Plans interface {
-	Current(ctx context.Context, partition string) (*state.PlanRecord, error)
-	Propose(ctx context.Context, partition string, p *state.PlanRecord) (*state.PlanRecord, error)
-	Advance(ctx context.Context, partition, planID string, from []state.PlanStatus, to state.PlanStatus, reason string, fence *model.Fence) (bool, error)
-}
+type Plans = state.Plans
 
 // Record makes the record of a plan (operator.md O-1): seen is what was current before
 // the head was read, by who planned.
@@ -54,14 +49,9 @@ func Record(p *plan.Plan, head state.Head, seen *state.PlanRecord, by string) (*
 	if p.Compilation != nil && p.Compilation.Inputs != nil {
 		inputs = p.Compilation.Inputs
 	}
-	if record.InputsDigest, err = ir.Digest(inputs); err != nil {
-		return nil, err
-	}
-	record.InputsDigest = digestPrefix + record.InputsDigest
-	return record, nil
+	record.InputsDigest, err = ir.PrefixedDigest(inputs)
+	return record, err
 }
-
-const digestPrefix = "sha256:"
 
 // Idle reports whether applying the plan would do nothing at all.
 func Idle(p *plan.Plan) bool { return !p.HasPending() && p.Outputs.Empty() }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
@@ -111,7 +112,7 @@ func digest(files map[string]string, entrypoint string) string {
 		put(name)
 		put(files[name])
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return ir.DigestPrefix + hex.EncodeToString(h.Sum(nil))
 }
 
 // InvalidError marks what the user has to change in the Stack's source or inputs, as

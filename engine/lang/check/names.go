@@ -82,7 +82,7 @@ var internalAttributes = union(
 
 func words(prefix, list string) map[string]bool {
 	set := make(map[string]bool)
-	for _, word := range strings.Fields(list) {
+	for word := range strings.FieldsSeq(list) {
 		set[prefix+word] = true
 	}
 	return set

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 func TestArity(t *testing.T) {

@@ -3,8 +3,9 @@ package py
 import (
 	"testing"
 
-	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // Keys chosen to share a hash run out of fuel long before their chains are long enough

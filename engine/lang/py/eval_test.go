@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"testing"
 
-	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // The tables write expressions in the common part of Starlark's and Python's grammar
@@ -39,8 +41,7 @@ func run(th *starlark.Thread, expr string, names starlark.StringDict) string {
 }
 
 func errorName(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Name
 	}
 	if kind := model.KindOf(err); kind != model.AtlantideError {
@@ -65,9 +66,7 @@ type evaluator struct {
 var predeclared = func() starlark.StringDict {
 	names := starlark.StringDict{"None": starlark.None, "True": starlark.True, "False": starlark.False}
 	for _, table := range []starlark.StringDict{Builtins(), Helpers(), testNames} {
-		for k, v := range table {
-			names[k] = v
-		}
+		maps.Copy(names, table)
 	}
 	return names
 }()

@@ -1,6 +1,8 @@
 package py
 
 import (
+	"strings"
+
 	"go.starlark.net/starlark"
 )
 
@@ -94,7 +96,7 @@ func typeItem(y *Type, key value) (value, error) {
 	default:
 		return nil, TypeErrorf("type '%s' is not subscriptable", y.name)
 	}
-	text := ""
+	var text strings.Builder
 	parts, ok := key.(tuple)
 	if !ok {
 		parts = tuple{key}
@@ -104,11 +106,11 @@ func typeItem(y *Type, key value) (value, error) {
 			return nil, TypeErrorf("'%s' is no type expression", TypeName(part))
 		}
 		if i > 0 {
-			text += ", "
+			text.WriteString(", ")
 		}
-		text += typeText(part)
+		text.WriteString(typeText(part))
 	}
-	return &Alias{text: y.name + "[" + text + "]"}, nil
+	return &Alias{text: y.name + "[" + text.String() + "]"}, nil
 }
 
 // indexIn is an index into a sequence of length n, negative ones from the end.

@@ -1,6 +1,8 @@
 package py
 
 import (
+	"errors"
+
 	"go.starlark.net/starlark"
 )
 
@@ -262,7 +264,8 @@ func Unpack(t *starlark.Thread, x starlark.Value, n, star int) (starlark.Tuple, 
 }
 
 func unpackType(x value, err error) error {
-	if _, ok := err.(*Error); ok && !isContainer(x) {
+	error := &Error{}
+	if errors.As(err, &error) {
 		return TypeErrorf("cannot unpack non-iterable %s object", TypeName(x))
 	}
 	return err

@@ -4,8 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // Meter bounds one evaluation: steps, bytes, call depth and time. Every native

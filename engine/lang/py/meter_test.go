@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"go.starlark.net/starlark"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // What the work of one expression costs, beside what the evaluator charges for its

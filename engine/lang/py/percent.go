@@ -24,7 +24,7 @@ func percent(t *thread, format string, x value) (string, error) {
 	if err := p.run(); err != nil {
 		return "", err
 	}
-	if p.next < len(p.args) && !p.mapping && !(p.single && isMapping(x)) {
+	if p.next < len(p.args) && !p.mapping && (!p.single || !isMapping(x)) {
 		return "", TypeErrorf("not all arguments converted during string formatting")
 	}
 	if err := p.m.Alloc(int64(p.b.Len())); err != nil {

@@ -1,6 +1,8 @@
 package py
 
 import (
+	"maps"
+
 	"go.starlark.net/starlark"
 )
 
@@ -34,9 +36,7 @@ var setMethods = methodTable(
 	}))
 
 func withReadOnly(fns map[string]methodFunc) map[string]methodFunc {
-	for name, fn := range readOnlySetMethods {
-		fns[name] = fn
-	}
+	maps.Copy(fns, readOnlySetMethods)
 	return fns
 }
 

@@ -1,6 +1,8 @@
 package py
 
 import (
+	"errors"
+
 	"go.starlark.net/starlark"
 )
 
@@ -149,7 +151,8 @@ func sliceElems(m *Meter, x starlark.Indexable, key *Slice) ([]value, error) {
 func setSlice(t *thread, list *starlark.List, key *Slice, v value) error {
 	elems, err := drain(t, v)
 	if err != nil {
-		if _, ok := err.(*Error); ok && !isContainer(v) {
+		error := &Error{}
+		if errors.As(err, &error) {
 			return TypeErrorf("can only assign an iterable")
 		}
 		return err

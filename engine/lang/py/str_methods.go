@@ -159,14 +159,14 @@ func strExpandtabs(t *thread, recv value, args tuple, kwargs kwargsT) (value, er
 	column := int64(0)
 	for len(s) > 0 {
 		r, n := decode(s)
-		switch {
-		case r == '\t':
+		switch r {
+		case '\t':
 			if size > 0 {
 				spaces := size - column%size
 				b.WriteString(strings.Repeat(" ", int(spaces)))
 				column += spaces
 			}
-		case r == '\n' || r == '\r':
+		case '\n', '\r':
 			b.WriteString(s[:n])
 			column = 0
 		default:

@@ -201,8 +201,10 @@ func (p *parser) noUnpacking(first Expr) {
 // comprehension parses the clauses of a comprehension.
 func (p *parser) comprehension() []Comprehension {
 	var clauses []Comprehension
-	h := 0
+	h, parts := 0, 0
 	for p.startsComprehension() {
+		parts++
+		p.bounded(parts, "comprehension")
 		c := Comprehension{Pos: p.here(), Async: p.accept("async")}
 		p.expect("for")
 		c.Target = p.loopTarget()
@@ -211,6 +213,8 @@ func (p *parser) comprehension() []Comprehension {
 		c.Iter = p.disjunction()
 		h = max(h, p.height)
 		for p.accept("if") {
+			parts++
+			p.bounded(parts, "comprehension")
 			c.Ifs = append(c.Ifs, p.disjunction())
 			h = max(h, p.height)
 		}

@@ -125,11 +125,13 @@ func (p *parser) with(at Pos, async bool) Stmt {
 	if s.Items = p.parenthesisedItems(); s.Items == nil {
 		for {
 			s.Items = append(s.Items, p.withItem())
+			p.bounded(len(s.Items), "with")
 			if !p.accept(",") {
 				break
 			}
 		}
 	}
+	p.bounded(len(s.Items), "with")
 	s.Body = p.block("'with' statement", at)
 	return s
 }

@@ -152,6 +152,7 @@ func (p *parser) comparison() Expr {
 	h := p.height
 	cmp := &Compare{Pos: start, Left: left}
 	for ; op != ""; op = p.comparator() {
+		p.bounded(len(cmp.Ops)+1, "comparison")
 		cmp.Ops = append(cmp.Ops, op)
 		cmp.Rights = append(cmp.Rights, p.binary(lowestBinary))
 		h = max(h, p.height)

@@ -324,7 +324,7 @@ func (l *lexer) invalidCharacter(c rune) {
 
 var keywords = func() map[string]bool {
 	set := make(map[string]bool)
-	for _, word := range strings.Fields(`False None True and as assert async await break class
+	for word := range strings.FieldsSeq(`False None True and as assert async await break class
 		continue def del elif else except finally for from global if import in is lambda
 		nonlocal not or pass raise return try while with yield`) {
 		set[word] = true
@@ -336,7 +336,7 @@ var keywords = func() map[string]bool {
 // as a whole.
 var operators = func() map[rune][]string {
 	byFirst := make(map[rune][]string)
-	for _, op := range strings.Fields(`**= //= >>= <<= ... ** // >> << <> <= >= == != -> += -= *= /=
+	for op := range strings.FieldsSeq(`**= //= >>= <<= ... ** // >> << <> <= >= == != -> += -= *= /=
 		%= &= |= ^= @= := + - * / % & | ^ ~ < > = ( ) [ ] { } , : . ; @ !`) {
 		byFirst[rune(op[0])] = append(byFirst[rune(op[0])], op)
 	}

@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lexNumber reads an integer, float or imaginary literal.
 func (l *lexer) lexNumber() {
@@ -103,10 +106,8 @@ func (l *lexer) endNumber() {
 	if c < 0x80 && !isNameASCII(c) && !isDigit(c) {
 		return
 	}
-	for _, word := range []string{"and", "else", "for", "if", "in", "is", "not", "or"} {
-		if l.follows(word) {
-			return
-		}
+	if slices.ContainsFunc([]string{"and", "else", "for", "if", "in", "is", "not", "or"}, l.follows) {
+		return
 	}
 	if c >= 0x80 && !isNameRune(c, false) {
 		return // reported as an invalid character

@@ -57,7 +57,18 @@ const (
 	// maxDepth is how many nodes an expression may be deep, and how many branches
 	// an if may have.
 	maxDepth = 1000
+	// maxParts is how many links a comparison, clauses a comprehension and managers a
+	// with may have. Each part is compiled within the one before it, so that the cost
+	// of a statement grows with their square.
+	maxParts = 1000
 )
+
+// bounded refuses the part that is one too many.
+func (p *parser) bounded(parts int, of string) {
+	if parts > maxParts {
+		p.fail(p.here(), "too many parts in one %s (the limit is %d)", of, maxParts)
+	}
+}
 
 // failure travels by panic from where a syntax error is found to Parse.
 type failure struct {

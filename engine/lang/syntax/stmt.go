@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // file parses all statements up to the end.
 func (p *parser) file() []Stmt {
 	var body []Stmt
@@ -242,11 +244,12 @@ func (p *parser) importFrom() Stmt {
 }
 
 func (p *parser) dotted() string {
-	name := p.name().text
+	var name strings.Builder
+	name.WriteString(p.name().text)
 	for p.accept(".") {
-		name += "." + p.name().text
+		name.WriteString("." + p.name().text)
 	}
-	return name
+	return name.String()
 }
 
 func (p *parser) asName() string {

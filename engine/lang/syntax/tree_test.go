@@ -56,8 +56,8 @@ func show(v any) string {
 func fields(n any) string {
 	var b strings.Builder
 	r := reflect.Indirect(reflect.ValueOf(n))
-	for i := range r.NumField() {
-		f := r.Field(i)
+	for _, f := range r.Fields() {
+		f := f
 		if f.IsZero() || f.Type() == reflect.TypeFor[syntax.Pos]() {
 			continue
 		}

@@ -174,7 +174,7 @@ func TestProposeAfterARun(t *testing.T) {
 // plans ended (O-1).
 func TestHistoryIsBounded(t *testing.T) {
 	f := newPlanFixture(t)
-	other := newPlanFixture(t) // of another partition, which has a history of its own
+	other := planFixture{TB: t, Store: f.Store, plans: f.plans, partition: newPartition(t, f.Store)} // has a history of its own
 	other.propose(proposal(0, 1, "d"))
 	other.propose(proposal(1, 1, "e"))
 	fence := take(t, f.Store, f.partition, "run")
