@@ -4,7 +4,10 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 )
@@ -43,5 +46,27 @@ func TestRequested(t *testing.T) {
 	}
 	if !requested().Create(event.CreateEvent{Object: stackAt(1)}) {
 		t.Error("a new Stack does not pass")
+	}
+}
+
+// The end of a Stack wakes those of its namespace that wait for a name, and no others.
+func TestWakeConflicting(t *testing.T) {
+	stack := func(namespace, name, reason string) *v1alpha1.Stack {
+		return &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Status: v1alpha1.StackStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason}},
+		}}
+	}
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(testScheme).WithObjects(
+		stack("team", "waits", v1alpha1.ReasonStateKeyConflict), stack("team", "broken", v1alpha1.ReasonCompileFailed),
+		stack("other", "waits", v1alpha1.ReasonStateKeyConflict),
+	).Build()}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer queue.ShutDown()
+	r.wakeConflicting(t.Context(), event.DeleteEvent{Object: stack("team", "gone", v1alpha1.ReasonApplied)}, queue)
+	if queue.Len() != 1 {
+		t.Fatalf("%d Stacks are woken", queue.Len())
+	}
+	if woken, _ := queue.Get(); woken.String() != "team/waits" {
+		t.Errorf("%s is woken", woken)
 	}
 }

@@ -115,11 +115,11 @@ func (r ref) marker(*canonicalizer) (model.Value, error) {
 	return model.Reference{NodeID: r.node, Output: r.attr}.Marker(), nil
 }
 
-func (s secretRef) marker(*canonicalizer) (model.Value, error) {
+func (s secretRef) marker(*canonicalizer) (model.Value, error) { //nolint:unparam // the interface asks for the error
 	return model.SecretRef{Name: s.name, Provider: text(s.provider)}.Marker(), nil
 }
 
-func (s stackOutputRef) marker(*canonicalizer) (model.Value, error) {
+func (s stackOutputRef) marker(*canonicalizer) (model.Value, error) { //nolint:unparam // the interface asks for the error
 	return model.StackOutputMarker(s.stack + ":" + s.name), nil
 }
 
@@ -200,7 +200,7 @@ func (x *transform) PyRepr(t *starlark.Thread) (string, error) {
 func record(t *starlark.Thread, class string, fields ...any) (string, error) {
 	var b strings.Builder
 	b.WriteString(class + "(")
-	for i := 0; i < len(fields); i += 2 {
+	for i := 0; i+1 < len(fields); i += 2 {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -236,7 +236,7 @@ func (stackOutputRef) AttrNames() []string { return []string{"name", "stack"} }
 func (*transform) AttrNames() []string     { return []string{"args", "op"} }
 
 func pick(name string, fields ...any) (starlark.Value, error) {
-	for i := 0; i < len(fields); i += 2 {
+	for i := 0; i+1 < len(fields); i += 2 {
 		if fields[i] == name {
 			return fields[i+1].(starlark.Value), nil
 		}
@@ -338,11 +338,11 @@ func bindTexts(function string, args starlark.Tuple, kwargs []starlark.Tuple, na
 	if err != nil {
 		return nil, err
 	}
-	out := make([]string, len(p))
-	for i, v := range p {
-		s, ok := v.(starlark.String)
+	out := make([]string, len(names))
+	for i, name := range names {
+		s, ok := p[i].(starlark.String)
 		if !ok {
-			return nil, py.TypeErrorf("%s() %s must be a str, not %s", function, names[i], py.TypeName(v))
+			return nil, py.TypeErrorf("%s() %s must be a str, not %s", function, name, py.TypeName(p[i]))
 		}
 		out[i] = string(s)
 	}

@@ -137,8 +137,7 @@ func (ev *evaluation) moduleAt(path string) *module {
 
 // noModule says why an allowed path has no table.
 func (ev *evaluation) noModule(path, name string) error {
-	switch path {
-	case "atlantide", "atlantide.providers", "atlantide.components":
+	if path == "atlantide" || path == "atlantide.providers" || path == "atlantide.components" {
 		if ev.isPackage(path+"."+name) || path == "atlantide.providers" || path == "atlantide.components" {
 			return languageErrorf("'%s' of '%s' is a module; import the names you need from '%s.%s'", name, path, path, name)
 		}

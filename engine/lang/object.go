@@ -44,16 +44,16 @@ type nativeFunc = func(t *starlark.Thread, args starlark.Tuple, kwargs []starlar
 // constructor is a class that can be called.
 type constructor struct {
 	class
-	make nativeFunc
+	call nativeFunc
 }
 
-func newClass(name string, make nativeFunc) *constructor {
-	return &constructor{class: class{name: name}, make: make}
+func newClass(name string, call nativeFunc) *constructor {
+	return &constructor{class: class{name: name}, call: call}
 }
 
 func (c *constructor) Name() string { return c.name }
 func (c *constructor) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return c.make(t, args, kwargs)
+	return c.call(t, args, kwargs)
 }
 
 // copyValue copies the containers of plain data; everything else is shared. Whoever

@@ -57,7 +57,7 @@ type stack struct {
 
 func (s *stack) Type() string { return "Stack" }
 
-func (s *stack) enter(a ambient) (ambient, starlark.Value, error) {
+func (s *stack) enter(a ambient) (ambient, starlark.Value, error) { //nolint:unparam // the interface asks for the error
 	inner := ambient{
 		stack:  s.name,
 		tags:   overlay(a.tags, s.tags),

@@ -17,9 +17,8 @@ const vectors = "../../testdata/conformance/vectors"
 
 // refusedVectors are the vectors that the parser or the check refuses; every other
 // one must pass both, also when a later stage refuses it.
-var refusedVectors = map[string]bool{}
-
-func init() {
+var refusedVectors = func() map[string]bool {
+	set := make(map[string]bool)
 	for name := range strings.FieldsSeq(`031-decorator-on-function
 		138-subset-while 139-subset-try 140-subset-assert 141-subset-match 142-subset-await
 		143-subset-yield 144-subset-global 145-subset-nonlocal 146-subset-del 147-subset-type-alias
@@ -40,9 +39,10 @@ func init() {
 		298-type-parameters-on-function 299-continue-outside-loop
 		300-break-in-function-inside-loop 302-engine-name-import 303-logging-module-import
 		304-model-api-on-resource 305-private-attribute-of-the-input-api`) {
-		refusedVectors[name] = true
+		set[name] = true
 	}
-}
+	return set
+}()
 
 type expectation struct {
 	OK              bool
@@ -99,11 +99,11 @@ func checkAll(t *testing.T, text string) []*model.Error {
 	t.Helper()
 	m, err := syntax.Parse("infra.py", text)
 	if err != nil {
-		return []*model.Error{func() *model.Error {
-			target := &model.Error{}
-			_ = errors.As(err, &target)
-			return target
-		}()}
+		refusal, ok := errors.AsType[*model.Error](err)
+		if !ok {
+			t.Fatalf("%T is no model.Error: %v", err, err)
+		}
+		return []*model.Error{refusal}
 	}
 	return check.Check(m, check.Options{Filename: "infra.py"})
 }

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"strings"
 
 	star "go.starlark.net/syntax"
@@ -238,7 +239,7 @@ func (l *lowerer) forStmt(s *syntax.For) []star.Stmt {
 		bound = l.bindTo(s.Target.Start(), s.Target, l.ident(s.Pos, t))
 	}
 	body, _ := l.suite(s.Pos, s.Body)
-	out.Body = append(bound, body...)
+	out.Body = slices.Concat(bound, body)
 	l.frame.loops = l.frame.loops[:len(l.frame.loops)-1]
 	l.scope.takeBack(mark)
 	if in.broken == "" {

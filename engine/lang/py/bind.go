@@ -74,23 +74,23 @@ func (s signature) find(name string) int {
 }
 
 // bindTexts binds and requires every argument given to be a str.
-func bindTexts(name string, params []string, args tuple, kwargs kwargsT) ([]string, []bool, error) {
+func bindTexts(name string, params []string, args tuple, kwargs kwargsT) ([]string, error) {
 	bound, err := BindArgs(name, params, args, kwargs)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	texts, given := make([]string, len(bound)), make([]bool, len(bound))
+	texts := make([]string, len(bound))
 	for i, v := range bound {
 		if v == nil {
 			continue
 		}
 		s, ok := v.(starlark.String)
 		if !ok {
-			return nil, nil, TypeErrorf("%s() argument %d must be str, not %s", name, i+1, TypeName(v))
+			return nil, TypeErrorf("%s() argument %d must be str, not %s", name, i+1, TypeName(v))
 		}
-		texts[i], given[i] = string(s), true
+		texts[i] = string(s)
 	}
-	return texts, given, nil
+	return texts, nil
 }
 
 // intArg is an argument that must be an int, or the default when it is absent.

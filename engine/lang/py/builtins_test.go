@@ -94,7 +94,7 @@ func TestSubscripts(t *testing.T) {
 			}
 			vals[name] = v
 		}
-		got := ""
+		var got string
 		if err := SetItem(th, vals["x"], NewSlice(vals["lo"], vals["hi"], vals["step"]), vals["v"]); err != nil {
 			got = "!" + errorName(err)
 		} else {

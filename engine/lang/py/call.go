@@ -1,6 +1,7 @@
 package py
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -101,7 +102,7 @@ func sortSets(t *thread, args tuple, kwargs kwargsT) (tuple, kwargsT, error) {
 			return nil, nil, err
 		}
 		if !copied {
-			args, copied = append(tuple(nil), args...), true
+			args, copied = slices.Clone(args), true
 		}
 		args[i] = starlark.NewList(elems)
 	}
@@ -116,7 +117,7 @@ func sortSets(t *thread, args tuple, kwargs kwargsT) (tuple, kwargsT, error) {
 			return nil, nil, err
 		}
 		if !copied {
-			kwargs, copied = append(kwargsT(nil), kwargs...), true
+			kwargs, copied = slices.Clone(kwargs), true
 		}
 		kwargs[i] = tuple{kv[0], starlark.NewList(elems)}
 	}

@@ -31,7 +31,7 @@ func TestArity(t *testing.T) {
 	for _, c := range cases {
 		th := newThread(t, Limits{})
 		v, err := Call(th, c.fn, c.args, c.kwargs)
-		got := ""
+		var got string
 		if err == nil {
 			got, _ = Repr(th, v)
 		} else if got = err.Error(); !model.IsKind(err, model.LanguageError) {

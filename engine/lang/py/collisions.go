@@ -26,7 +26,7 @@ func (m *Meter) chargeChain(n int, k value) error {
 	}
 	h, err := k.Hash()
 	if err != nil {
-		return nil // findKey says what is wrong
+		return nil //nolint:nilerr // findKey says what is wrong
 	}
 	// A key of the same hash is compared; one that only shares the bucket is passed.
 	passed := int64(n) / 64

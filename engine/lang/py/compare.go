@@ -309,7 +309,7 @@ func isSame(x, y value) bool {
 		return c == 0
 	case starlark.Tuple:
 		y, ok := y.(starlark.Tuple)
-		return ok && len(x) == len(y) && unsafe.SliceData(x) == unsafe.SliceData(y)
+		return ok && len(x) == len(y) && unsafe.SliceData(x) == unsafe.SliceData(y) //nolint:gosec // addresses are compared, nothing is read through them
 	case starlark.String, starlark.Float, starlark.Bool, starlark.NoneType,
 		*starlark.List, *starlark.Dict, *starlark.Set, *starlark.Function:
 		return x == y
@@ -398,7 +398,7 @@ func indexOf(m *Meter, c starlark.Indexable, x value, lo, hi int) (int, bool, er
 
 func isNaN(x value) bool {
 	f, ok := x.(starlark.Float)
-	return ok && f != f
+	return ok && math.IsNaN(float64(f))
 }
 
 func iteratorContains(t *thread, it *Iterator, x value) (bool, error) {

@@ -33,7 +33,7 @@ func Helpers() starlark.StringDict {
 var uuidRoot = uuid.NewSHA1(uuid.NameSpaceURL, []byte("atlantide"))
 
 func uuid5(_ *thread, args tuple, kwargs kwargsT) (value, error) {
-	texts, _, err := bindTexts("uuid5", []string{"namespace", "name"}, args, kwargs)
+	texts, err := bindTexts("uuid5", []string{"namespace", "name"}, args, kwargs)
 	if err != nil {
 		return nil, err
 	}

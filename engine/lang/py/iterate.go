@@ -1,8 +1,6 @@
 package py
 
 import (
-	"errors"
-
 	"go.starlark.net/starlark"
 )
 
@@ -264,8 +262,7 @@ func Unpack(t *starlark.Thread, x starlark.Value, n, star int) (starlark.Tuple, 
 }
 
 func unpackType(x value, err error) error {
-	error := &Error{}
-	if errors.As(err, &error) {
+	if _, ok := err.(*Error); ok && !isContainer(x) { //nolint:errorlint // an error that came out of a call is wrapped, and stays as it is
 		return TypeErrorf("cannot unpack non-iterable %s object", TypeName(x))
 	}
 	return err

@@ -287,7 +287,7 @@ func setAdd(m *Meter, s *starlark.Set, k value) error {
 		return err
 	}
 	if found {
-		if f, ok := k.(starlark.Float); ok && f != f {
+		if isNaN(k) {
 			return errRenderAlike("nan")
 		}
 		return nil

@@ -406,29 +406,29 @@ func fractionPower(x, f float64) *big.Float {
 }
 
 // numberUnary is -x, +x or ~x.
-func numberUnary(op string, x value) (value, bool, error) {
+func numberUnary(op string, x value) (value, bool) {
 	if f, ok := x.(starlark.Float); ok {
 		switch op {
 		case "-":
-			return -f, true, nil
+			return -f, true
 		case "+":
-			return f, true, nil
+			return f, true
 		default:
-			return nil, false, nil
+			return nil, false
 		}
 	}
 	i, ok := asInt(x)
 	if !ok {
-		return nil, false, nil
+		return nil, false
 	}
 	switch op {
 	case "-":
-		return intZero.Sub(i), true, nil
+		return intZero.Sub(i), true
 	case "+":
-		return i, true, nil
+		return i, true
 	case "~":
-		return i.Not(), true, nil
+		return i.Not(), true
 	default:
-		return nil, false, nil
+		return nil, false
 	}
 }

@@ -157,7 +157,7 @@ func parseFloat(text string) (float64, error) {
 		}
 		f, err := strconv.ParseFloat(s, 64)
 		if err != nil { // a signed nan
-			return math.NaN(), nil
+			f = math.NaN()
 		}
 		return f, nil
 	}

@@ -43,11 +43,11 @@ func Binary(t *starlark.Thread, op string, x, y starlark.Value) (starlark.Value,
 
 // Unary is op x for op of - + ~.
 func Unary(_ *starlark.Thread, op string, x starlark.Value) (starlark.Value, error) {
-	v, ok, err := numberUnary(op, x)
+	v, ok := numberUnary(op, x)
 	if !ok {
 		return nil, TypeErrorf("bad operand type for unary %s: '%s'", op, TypeName(x))
 	}
-	return v, err
+	return v, nil
 }
 
 func errOperands(op string, x, y value) error {

@@ -24,7 +24,7 @@ func AppendRune(b []byte, r rune) []byte { return pytext.AppendRune(b, r) }
 
 func isASCII(s string) bool {
 	for len(s) >= 8 {
-		word := *(*[8]byte)(unsafe.Pointer(unsafe.StringData(s)))
+		word := *(*[8]byte)(unsafe.Pointer(unsafe.StringData(s))) //nolint:gosec // s has 8 bytes or more, and they are only read
 		if (word[0]|word[1]|word[2]|word[3]|word[4]|word[5]|word[6]|word[7])&0x80 != 0 {
 			return false
 		}
@@ -55,7 +55,7 @@ func (m *Meter) index(s string) (textIndex, error) {
 	if len(s) <= markEvery {
 		return indexText(s), nil
 	}
-	if len(m.text.s) == len(s) && unsafe.StringData(m.text.s) == unsafe.StringData(s) {
+	if len(m.text.s) == len(s) && unsafe.StringData(m.text.s) == unsafe.StringData(s) { //nolint:gosec // addresses are compared, nothing is read through them
 		return m.text, nil
 	}
 	if err := m.Charge(out(int64(len(s))) / 4); err != nil {

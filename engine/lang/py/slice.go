@@ -1,8 +1,6 @@
 package py
 
 import (
-	"errors"
-
 	"go.starlark.net/starlark"
 )
 
@@ -151,8 +149,7 @@ func sliceElems(m *Meter, x starlark.Indexable, key *Slice) ([]value, error) {
 func setSlice(t *thread, list *starlark.List, key *Slice, v value) error {
 	elems, err := drain(t, v)
 	if err != nil {
-		error := &Error{}
-		if errors.As(err, &error) {
+		if _, ok := err.(*Error); ok && !isContainer(v) { //nolint:errorlint // an error that came out of a call is wrapped, and stays as it is
 			return TypeErrorf("can only assign an iterable")
 		}
 		return err

@@ -271,7 +271,7 @@ func twoTexts(name string, a, b value) (string, string, error) {
 
 func strRemove(name string, fn func(s, affix string) string) methodFunc {
 	return func(_ *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
-		texts, _, err := bindTexts(name, []string{"affix", "/"}, args, kwargs)
+		texts, err := bindTexts(name, []string{"affix", "/"}, args, kwargs)
 		if err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func strAffix(name string, has func(s, affix string) bool) methodFunc {
 
 func strPartition(name string, search func(s, sep string) int, last bool) methodFunc {
 	return func(_ *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
-		texts, _, err := bindTexts(name, []string{"sep", "/"}, args, kwargs)
+		texts, err := bindTexts(name, []string{"sep", "/"}, args, kwargs)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func (n *Native) Truth() starlark.Bool  { return true }
 func (n *Native) Hash() (uint32, error) { return hashText(n.name), nil }
 
 // CallInternal implements starlark.Callable.
-func (n *Native) CallInternal(t *thread, args tuple, kwargs kwargsT) (value, error) {
+func (n *Native) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return n.fn(t, args, kwargs)
 }
 
@@ -104,7 +104,7 @@ func (y *Type) Truth() starlark.Bool  { return true }
 func (y *Type) Hash() (uint32, error) { return hashText(y.name), nil }
 
 // CallInternal implements starlark.Callable.
-func (y *Type) CallInternal(t *thread, args tuple, kwargs kwargsT) (value, error) {
+func (y *Type) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return y.make(t, args, kwargs)
 }
 

@@ -189,7 +189,7 @@ func (p *parser) dict(open Pos, key Expr) Expr {
 }
 
 func (p *parser) startsComprehension() bool {
-	return p.at("for") || p.at("async") && p.ahead(1).is("for")
+	return p.at("for") || p.at("async") && p.ahead().is("for")
 }
 
 func (p *parser) noUnpacking(first Expr) {
@@ -243,7 +243,7 @@ func (p *parser) arguments() ([]Expr, []Keyword) {
 			value := p.expression()
 			p.grown(start, p.height)
 			args = append(args, &Starred{Pos: start, Value: value})
-		case p.is(tName) && p.ahead(1).is("="):
+		case p.is(tName) && p.ahead().is("="):
 			name := p.next()
 			p.next()
 			if p.at(",") || p.at(")") {

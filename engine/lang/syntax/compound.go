@@ -51,7 +51,7 @@ func (p *parser) block(what string, opener Pos) []Stmt {
 	line := p.next()
 	if !p.is(tIndent) {
 		at := p.here()
-		if p.is(tEOF) || p.is(tDedent) && p.ahead(1).kind == tEOF {
+		if p.is(tEOF) || p.is(tDedent) && p.ahead().kind == tEOF {
 			at = line.pos()
 		}
 		p.fail(at, "expected an indented block after %s on line %d", what, opener.Line)
@@ -213,7 +213,7 @@ func (p *parser) decorated() Stmt {
 		return p.def(t.pos(), false, decorators)
 	case t.is("class"):
 		return p.class(decorators)
-	case t.is("async") && p.ahead(1).is("def"):
+	case t.is("async") && p.ahead().is("def"):
 		return p.async(decorators)
 	}
 	p.unexpected("")

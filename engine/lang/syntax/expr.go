@@ -178,7 +178,7 @@ func (p *parser) comparator() string {
 		}
 		return "is"
 	case "not":
-		if p.ahead(1).is("in") {
+		if p.ahead().is("in") {
 			p.i += 2
 			return "not in"
 		}

@@ -140,7 +140,7 @@ func (p *parser) mappingPattern() {
 // mappingKey is a literal or a dotted name.
 func (p *parser) mappingKey() {
 	t := p.tok()
-	if t.kind == tName && !p.ahead(1).is(".") || t.is("(") || t.is("[") || t.is("{") {
+	if t.kind == tName && !p.ahead().is(".") || t.is("(") || t.is("[") || t.is("{") {
 		p.unexpected("")
 	}
 	p.closedPattern()
@@ -150,7 +150,7 @@ func (p *parser) classPattern() {
 	p.open1()
 	keywords := false
 	for !p.at(")") {
-		if p.is(tName) && p.ahead(1).is("=") {
+		if p.is(tName) && p.ahead().is("=") {
 			keywords = true
 			p.i += 2
 		} else if keywords {

@@ -49,12 +49,13 @@ func (s *paramList) one() {
 			s.fail(at, "* may appear only once among the parameters")
 		}
 		s.star = true
-		if s.is(tName) {
+		switch {
+		case s.is(tName):
 			s.param(ParamVarArgs)
-		} else if !s.at(",") {
-			s.fail(at, "named parameters must follow bare *")
-		} else {
+		case s.at(","):
 			s.bare = at
+		default:
+			s.fail(at, "named parameters must follow bare *")
 		}
 	case s.star:
 		s.bare = Pos{}

@@ -154,7 +154,7 @@ type parser struct {
 
 func (p *parser) tok() token          { return p.toks[p.i] }
 func (p *parser) here() Pos           { return p.toks[p.i].pos() }
-func (p *parser) ahead(n int) token   { return p.toks[min(p.i+n, len(p.toks)-1)] }
+func (p *parser) ahead() token        { return p.toks[min(p.i+1, len(p.toks)-1)] }
 func (p *parser) at(text string) bool { return p.tok().is(text) }
 func (p *parser) is(k kind) bool      { return p.tok().kind == k }
 

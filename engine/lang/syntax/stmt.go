@@ -43,7 +43,7 @@ func (p *parser) simpleLine(body []Stmt) []Stmt {
 func (p *parser) simple() Stmt {
 	t := p.tok()
 	at := t.pos()
-	if t.kind == tName && t.text == "type" && p.ahead(1).kind == tName {
+	if t.kind == tName && t.text == "type" && p.ahead().kind == tName {
 		return p.typeAlias()
 	}
 	if t.kind != tKeyword {

@@ -57,7 +57,6 @@ func fields(n any) string {
 	var b strings.Builder
 	r := reflect.Indirect(reflect.ValueOf(n))
 	for _, f := range r.Fields() {
-		f := f
 		if f.IsZero() || f.Type() == reflect.TypeFor[syntax.Pos]() {
 			continue
 		}

@@ -119,7 +119,7 @@ func FuzzFormat(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, spec string, i int64, x float64, s string) {
 		const limit = 1 << 12
-		for name, make := range map[string]func(pytext.Spec) (string, error){
+		for name, render := range map[string]func(pytext.Spec) (string, error){
 			"int":   func(f pytext.Spec) (string, error) { return f.Int(big.NewInt(i), "int") },
 			"float": func(f pytext.Spec) (string, error) { return f.Float(x, "float") },
 			"str":   func(f pytext.Spec) (string, error) { return f.Text(s) },
@@ -128,7 +128,7 @@ func FuzzFormat(f *testing.F) {
 			if err != nil || f.Width > limit || f.Precision > limit {
 				continue
 			}
-			text, err := make(f)
+			text, err := render(f)
 			if err != nil {
 				continue
 			}
