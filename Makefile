@@ -27,7 +27,7 @@ demo: deps devcluster build ## Show the operator at work in a real cluster; KEEP
 
 .PHONY: test
 test: deps devcluster $(BIN)/testcount ## Run every test and the conformance vectors; the last line counts.
-	@KUBEBUILDER_ASSETS='$(ASSETS)' $(BIN)/testcount -and 'go run ./hack/conformance' -timeout 9m ./...
+	@KUBEBUILDER_ASSETS='$(ASSETS)' $(BIN)/testcount -and 'go run ./hack/conformance' -- -timeout 9m ./...
 
 .PHONY: build
 build: ## Build bin/manager and bin/atlantide.

@@ -258,35 +258,33 @@ func TestBookkeepingThatFails(t *testing.T) {
 }
 
 // O-14: that an approval was used is known from the record of its run, whether or not
-// the status that says so was ever written.
+// the status that says so was ever written: the same plan does not run twice under it.
 func TestUsedApprovalSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	l := newLand(t)
 	o := l.operate()
 	s := removalOfB(l)
 	digest := s.Status.Plan.Digest
-	before := s.Status
-	s = l.applied(l.edit(s, approve(digest)))
 	o.stop()
-	// The operator died between its run and its status.
-	s = l.rewriteStatus(s, func(status *v1alpha1.StackStatus) {
-		lost := *before.DeepCopy()
-		lost.State = status.State
-		*status = lost
-	})
-	s = l.edit(s, setConfig(pair("a", true)))
-	l.operate()
-	s = l.applied(s)
-	if s.Status.LastHandledApproval != digest || l.files(s)["b.txt"] != "b" {
-		t.Errorf("echo %q, files %q", s.Status.LastHandledApproval, l.files(s))
-	}
-	s = l.settled(l.edit(s, setConfig(pair("a", false))), metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)
-	if s.Status.Plan.Digest != digest || l.files(s)["b.txt"] != "b" {
-		t.Errorf("plan %s, want %s; files %q", s.Status.Plan.Digest, digest, l.files(s))
+	s = l.edit(s, approve(digest))
+	// An operator that died right after it had started the run.
+	store := l.direct()
+	plans, partition := store.Plans(), string(s.UID)
+	record, err := plans.Current(t.Context(), partition)
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	fence := l.take(store, s, "the dead")
+	moved, err := plans.Advance(t.Context(), partition, record.ID, []state.PlanStatus{state.PlanPlanned}, state.PlanApplying, "", &fence)
+	l.Expect(moved, err).To(gomega.BeTrue())
+
+	next := l.operate()
+	l.eventually(func(g gomega.Gomega) { g.Expect(l.read(s).Status.LastHandledApproval).To(gomega.Equal(digest)) })
+	s = l.settled(s, metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)
+	if s.Status.Plan.Digest != digest || !strings.Contains(message(s), "take it off first") || l.files(s)["b.txt"] != "b" || next.spent().ProviderCalls != 0 {
+		t.Errorf("plan %s, want %s; message %q, files %q", s.Status.Plan.Digest, digest, message(s), l.files(s))
 	}
 }
 
-// The same crash without an edit: status catches up with what was done.
+// A crash after the run, before its status: that catches up with what was done.
 func TestStatusCatchesUpAfterACrash(t *testing.T) {
 	t.Parallel()
 	l := newLand(t)

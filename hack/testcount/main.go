@@ -1,6 +1,6 @@
 // Command testcount runs the tests and counts them:
 //
-//	testcount [-and COMMAND]... GO-TEST-ARGUMENT...
+//	testcount [-and COMMAND]... -- GO-TEST-ARGUMENT...
 //
 // It prints each package as it ends and everything that a failed test said, then
 // runs each COMMAND through the shell and adds what its closing line "N passed,
