@@ -376,6 +376,29 @@ func TestSourceTree(t *testing.T) {
 	}
 }
 
+// A file of the source becomes a file of the Stack, and follows its edits.
+func TestSourceFile(t *testing.T) {
+	t.Parallel()
+	l := newLand(t)
+	l.operate()
+	stack := l.stackOf("copy", `from atlantide.core import Stack
+from atlantide.providers.local import File, SourceFile
+
+with Stack("copy", region="r"):
+    text = SourceFile("text", path="hello.txt")
+    File("copy", path="copy.txt", content=text.content)
+`)
+	stack.Spec.Source.Inline.Files["hello.txt"] = "hello from the tree"
+	s := l.applied(l.create(stack))
+	if got := l.files(s)["copy.txt"]; got != "hello from the tree" {
+		t.Errorf("the file says %q", got)
+	}
+	s = l.applied(l.edit(s, func(s *v1alpha1.Stack) { s.Spec.Source.Inline.Files["hello.txt"] = "changed" }))
+	if got := l.files(s)["copy.txt"]; got != "changed" {
+		t.Errorf("after an edit the file says %q", got)
+	}
+}
+
 // Somebody else's ConfigMap of the view's name is left alone, which is told once, and
 // costs no further look.
 func TestForeignPlanView(t *testing.T) {
