@@ -23,40 +23,13 @@ func describe(err error) string {
 	if !errors.As(err, &e) || e.Line == 0 || e.Source == "" {
 		return bounded(err.Error())
 	}
-	line, column := window(e.Source, e.Col)
+	line, column := e.Excerpt(maxSourceLine)
 	excerpt := "\n  " + line + "\n  " + strings.Repeat(" ", column) + "^"
 	text := e.Error()
 	if e.File != "" {
 		text = e.File + ": " + text
 	}
 	return cut(text, maxMessage-len(excerpt)) + excerpt
-}
-
-// window cuts a line to what a message has room for, around the 1-based column in
-// code points, and returns how many code points of it stand before that column. Tabs
-// and other control characters become one space each, so that the caret stays below
-// its character.
-func window(source string, col int) (line string, before int) {
-	runes := []rune(source)
-	for i, r := range runes {
-		if r < ' ' || r == utf8.RuneError || r == 0x7f {
-			runes[i] = ' '
-		}
-	}
-	before = min(max(col-1, 0), len(runes))
-	if len(runes) <= maxSourceLine {
-		return string(runes), before
-	}
-	from := min(max(before-maxSourceLine/2, 0), len(runes)-maxSourceLine)
-	line = string(runes[from : from+maxSourceLine])
-	before -= from
-	if from > 0 {
-		line, before = "…"+line, before+1
-	}
-	if from+maxSourceLine < len(runes) {
-		line += "…"
-	}
-	return line, before
 }
 
 func bounded(text string) string { return cut(text, maxMessage) }

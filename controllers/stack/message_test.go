@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -58,7 +59,7 @@ func TestDescribeLaw(t *testing.T) {
 		lines := strings.Split(got, "\n")
 		line, caret := []rune(lines[len(lines)-2]), []rune(lines[len(lines)-1])
 		want := runes[col-1]
-		if want < ' ' || want == utf8.RuneError || want == 0x7f {
+		if want == utf8.RuneError || !unicode.IsPrint(want) {
 			want = ' '
 		}
 		if line[len(caret)-1] != want {
