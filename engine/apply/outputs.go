@@ -37,9 +37,9 @@ func (x *execution) outputPhase(ctx context.Context) error {
 }
 
 func (x *execution) output(declared ir.Output, set map[string]state.Output) error {
-	value, known := x.known(declared.Value)
-	if !known {
-		return nil
+	value, err := x.values().Resolve(declared.Value)
+	if err != nil {
+		return x.unresolved(declared, err)
 	}
 	if marker := resolve.Reserved(value); marker != "" {
 		return model.Errorf(model.StateError, model.ClassUser,
@@ -60,10 +60,26 @@ func (x *execution) output(declared ir.Output, set map[string]state.Output) erro
 	return nil
 }
 
-// known is what a declared output resolves to, if it does.
-func (x *execution) known(declared any) (value any, known bool) {
-	value, err := x.values().Resolve(declared)
-	return value, err == nil
+// unresolved is the error of an output that cannot be made; nil when something that it is
+// made from does not exist yet, as after a run that left its node out (EX-19).
+func (x *execution) unresolved(declared ir.Output, err error) error {
+	values := x.values()
+	waits := false
+	model.Walk(declared.Value, func(v model.Value) bool {
+		if ref, ok := model.AsReference(v); ok {
+			_, found := values.Output(ref)
+			waits = waits || !found
+		}
+		if key, ok := model.AsStackOutput(v); ok {
+			_, found := values.StackOutput(key)
+			waits = waits || !found
+		}
+		return !waits
+	})
+	if waits {
+		return nil
+	}
+	return model.Errorf(model.KindOf(err), model.ClassOf(err), "output '%s': %w", declared.Key, err)
 }
 
 // sensitive reports whether a value is made from a sensitive field, from a type that
