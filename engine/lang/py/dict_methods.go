@@ -50,47 +50,39 @@ func dictView(name string, kind viewKind) methodFunc {
 }
 
 func dictGetMethod(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
-	bound, err := BindArgs("dict.get", []string{"key", "default?", "/"}, args, kwargs)
-	if err != nil {
-		return nil, err
-	}
-	d := recv.(*starlark.Dict)
-	if err := MeterOf(t).chargeKey(d.Len(), bound[0]); err != nil {
-		return nil, err
-	}
-	v, found, err := dictGet(MeterOf(t), d, bound[0])
-	switch {
-	case err != nil:
-		return nil, err
-	case found:
-		return v, nil
-	case bound[1] != nil:
-		return bound[1], nil
-	default:
+	v, _, err := lookUp(t, "dict.get", dictGet, recv, args, kwargs)
+	if v == nil && err == nil {
 		return starlark.None, nil
 	}
+	return v, err
 }
 
 func dictPop(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
-	bound, err := BindArgs("dict.pop", []string{"key", "default?", "/"}, args, kwargs)
+	v, key, err := lookUp(t, "dict.pop", dictDelete, recv, args, kwargs)
+	if v == nil && err == nil {
+		return nil, KeyErrorf("%s", Show(t, key))
+	}
+	return v, err
+}
+
+// lookUp is what get and pop have in common: the value of a key, else the given default,
+// else nil.
+func lookUp(t *thread, name string, find func(*Meter, *starlark.Dict, value) (value, bool, error),
+	recv value, args tuple, kwargs kwargsT,
+) (v, key value, err error) {
+	bound, err := BindArgs(name, []string{"key", "default?", "/"}, args, kwargs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d := recv.(*starlark.Dict)
-	if err := MeterOf(t).chargeKey(d.Len(), bound[0]); err != nil {
-		return nil, err
+	d, m := recv.(*starlark.Dict), MeterOf(t)
+	if err := m.chargeKey(d.Len(), bound[0]); err != nil {
+		return nil, nil, err
 	}
-	v, found, err := dictDelete(MeterOf(t), d, bound[0])
-	switch {
-	case err != nil:
-		return nil, err
-	case found:
-		return v, nil
-	case bound[1] != nil:
-		return bound[1], nil
-	default:
-		return nil, KeyErrorf("%s", Show(t, bound[0]))
+	v, found, err := find(m, d, bound[0])
+	if err == nil && !found {
+		v = bound[1]
 	}
+	return v, bound[0], err
 }
 
 func dictPopitem(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
