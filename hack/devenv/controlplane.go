@@ -162,21 +162,29 @@ func (c *ControlPlane) startControllerManager(ctx context.Context, assets string
 }
 
 // PauseAPIServer freezes kube-apiserver: connections stay open and nothing answers.
-func (c *ControlPlane) PauseAPIServer() error { return c.signalAPIServer(syscall.SIGSTOP) }
+func (c *ControlPlane) PauseAPIServer() error {
+	pid, err := c.apiServer()
+	if err != nil {
+		return err
+	}
+	return freeze(pid)
+}
 
 // ResumeAPIServer lets it go on.
-func (c *ControlPlane) ResumeAPIServer() error { return c.signalAPIServer(syscall.SIGCONT) }
+func (c *ControlPlane) ResumeAPIServer() error {
+	pid, err := c.apiServer()
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGCONT)
+}
 
-func (c *ControlPlane) signalAPIServer(sig syscall.Signal) error {
+func (c *ControlPlane) apiServer() (pid int, err error) {
 	text, err := os.ReadFile(c.pidFile("kube-apiserver"))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return err
-	}
-	return syscall.Kill(pid, sig)
+	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
 // Stop ends everything and removes all that it kept.

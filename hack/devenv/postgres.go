@@ -105,7 +105,7 @@ func (p *Postgres) Halt() error {
 // Resume brings a halted server back on the same port, or lets a paused one go on.
 func (p *Postgres) Resume(ctx context.Context) error {
 	if p.server != nil && !p.server.exited() {
-		return p.signalAll(syscall.SIGCONT)
+		return p.thaw()
 	}
 	return p.start(ctx)
 }
@@ -124,29 +124,33 @@ func (p *Postgres) Pause() error {
 	if p.server == nil || p.server.exited() {
 		return errors.New("only a running private Postgres can be paused")
 	}
-	return p.signalAll(syscall.SIGSTOP)
-}
-
-func (p *Postgres) signalAll(sig syscall.Signal) error {
-	pid := p.server.cmd.Process.Pid
-	pids, err := descendants(pid)
+	pids, err := p.processes()
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, pid := range append([]int{pid}, pids...) {
-		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-			errs = append(errs, err)
-		}
+	return freeze(pids...)
+}
+
+// processes lists the server and those it started.
+func (p *Postgres) processes() ([]int, error) {
+	pid := p.server.cmd.Process.Pid
+	below, err := descendants(pid)
+	return append([]int{pid}, below...), err
+}
+
+func (p *Postgres) thaw() error {
+	pids, err := p.processes()
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return signalEach(syscall.SIGCONT, pids)
 }
 
 func (p *Postgres) halt() error {
 	if p.server == nil || p.server.exited() {
 		return nil
 	}
-	if err := p.signalAll(syscall.SIGCONT); err != nil {
+	if err := p.thaw(); err != nil {
 		return err
 	}
 	return p.server.stop(10*time.Second, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL)

@@ -125,6 +125,36 @@ func childrenOf(pid int) ([]int, error) {
 	return pids, nil
 }
 
+// freeze stops the processes and returns once none of their threads runs: a stop
+// signal is only on its way when kill returns.
+func freeze(pids ...int) error {
+	if err := signalEach(syscall.SIGSTOP, pids); err != nil {
+		return err
+	}
+	const patience, pace = 10 * time.Second, time.Millisecond
+	deadline := time.Now().Add(patience)
+	for _, pid := range pids {
+		for running(pid) {
+			if time.Now().After(deadline) {
+				return fmt.Errorf("process %d still runs %s after a stop signal", pid, patience)
+			}
+			time.Sleep(pace)
+		}
+	}
+	return nil
+}
+
+// signalEach sends sig to every process that is still there.
+func signalEach(sig syscall.Signal, pids []int) error {
+	var errs []error
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, fmt.Errorf("signal process %d: %w", pid, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // freePort is a loopback port that was free a moment ago.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
