@@ -12,7 +12,12 @@ PROGRESS := hack/tools/progress.sh
 ASSETS := $(if $(KUBEBUILDER_ASSETS),$(KUBEBUILDER_ASSETS),$(DEVCLUSTER))
 
 FUZZTIME ?= 30s
+TESTFUZZTIME ?= 10s
+LONGFUZZTIME ?= 5m
 BENCHTIME ?= 1s
+
+# What reads a config: fuzzed by every test run, on one processor beside the other tests.
+LANGUAGE := ./engine/lang/syntax:FuzzLex ./engine/lang/syntax:FuzzParse ./engine/lang:FuzzEvaluate
 
 .PHONY: help
 help: ## List the targets.
@@ -26,8 +31,9 @@ demo: deps devcluster build ## Show the operator at work in a real cluster; KEEP
 	@exec env KUBEBUILDER_ASSETS='$(ASSETS)' KEEP='$(KEEP)' $(BIN)/demo
 
 .PHONY: test
-test: deps devcluster $(BIN)/testcount ## Run every test and the conformance vectors; the last line counts.
-	@KUBEBUILDER_ASSETS='$(ASSETS)' $(BIN)/testcount -and 'go run ./hack/conformance' -- -timeout 9m ./...
+test: deps devcluster $(BIN)/testcount ## Run every test, the vectors, and fuzz the language for TESTFUZZTIME (10s) a target; the last line counts.
+	@KUBEBUILDER_ASSETS='$(ASSETS)' $(BIN)/testcount -beside 'FUZZPROCS=1 hack/tools/fuzz.sh $(TESTFUZZTIME) $(LANGUAGE)' \
+		-and 'go run ./hack/conformance' -- -timeout 9m ./...
 
 .PHONY: build
 build: ## Build bin/manager and bin/atlantide.
@@ -57,8 +63,8 @@ bench: ## Run every benchmark for BENCHTIME (1s).
 	@go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 .PHONY: test-long
-test-long: test ## After test: more properties, the race detector, every fuzz target for five minutes.
-	@KUBEBUILDER_ASSETS='$(ASSETS)' hack/tools/long.sh
+test-long: test ## After test: more properties, the race detector, every fuzz target for LONGFUZZTIME (5m).
+	@KUBEBUILDER_ASSETS='$(ASSETS)' hack/tools/long.sh $(LONGFUZZTIME)
 
 ##@ Make
 

@@ -18,14 +18,17 @@ import (
 
 // Apply plans, takes the lock, plans again under it and runs what came out
 // (engine.md 4.1). A plan that is blocked, unsupported or not the expected one is
-// refused before the lock; with nothing to do, the result has no report and no lock was
-// taken. The result is returned beside an error as well, as far as it got.
+// refused before the lock. With nothing to do no lock is taken, and the result has no
+// report unless the request asks for one. The result is returned beside an error as well, as far as it got.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*Result, error) {
 	return e.run(ctx, session{
 		partition: req.Partition, store: req.Store, locker: req.Locker, owner: req.Owner, expect: req.Expect, gate: req.Gate,
-		source: req.Compilation.Source,
+		source: req.Compilation.Source, secrets: secretsOf(req.Secrets, req.Recorder), reports: req.Report,
 		plan: func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
-			return e.Plan(ctx, PlanRequest{Compilation: req.Compilation, Snapshot: snapshot, Owner: req.Owner, OnFailure: req.OnFailure})
+			return e.Plan(ctx, PlanRequest{
+				Compilation: req.Compilation, Snapshot: snapshot, Owner: req.Owner, OnFailure: req.OnFailure,
+				Targets: req.Targets, Replace: req.Replace, Secrets: req.Secrets, Policies: req.Policies,
+			})
 		},
 		covers: func(id string) bool { return req.Compilation.Document.Node(id) != nil },
 	})
@@ -35,28 +38,14 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*Result, error) {
 // outputs. It needs neither config nor inputs (RF-17). Unlike Apply it reports also when
 // there was nothing to do.
 func (e *Engine) Destroy(ctx context.Context, req DestroyRequest) (*Result, error) {
-	result, err := e.run(ctx, session{
+	return e.run(ctx, session{
 		partition: req.Partition, store: req.Store, locker: req.Locker, owner: req.Owner, expect: req.Expect, gate: req.Gate,
+		secrets: secretsOf(req.Secrets, nil), reports: true,
 		plan: func(_ context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
-			return plan.Destroy(snapshot, e.Registry.Schemas())
+			return plan.DestroyTargets(snapshot, e.Registry.Schemas(), req.Targets)
 		},
 		covers: func(string) bool { return false },
 	})
-	if err == nil && result.Report == nil {
-		result.Report = apply.NewReport()
-	}
-	return result, err
-}
-
-// Refresh reads every recorded node and reports what differs. It writes nothing and
-// takes no lock (RF-1). What could not be read is the error; the rest is returned
-// beside it.
-func (e *Engine) Refresh(ctx context.Context, req RefreshRequest) (*apply.Drift, error) {
-	r := &apply.Refresh{
-		Provider: e.provider, Schemas: e.Registry.Schemas(), Owner: req.Owner, Source: req.Source,
-		Parallelism: e.parallelism(), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
-	}
-	return r.Run(ctx, req.Snapshot)
 }
 
 // session is what apply and destroy have in common.
@@ -68,6 +57,8 @@ type session struct {
 	expect    string
 	gate      apply.Gate
 	source    fs.FS
+	secrets   apply.Secrets
+	reports   bool // also when there is nothing to do
 	plan      func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error)
 	covers    func(id string) bool // ids that the run knows of beside those recorded
 }
@@ -78,10 +69,10 @@ func (e *Engine) run(ctx context.Context, s session) (*Result, error) {
 		return &Result{}, err
 	}
 	p, err := s.plan(ctx, first)
-	if err != nil {
-		return &Result{}, err
-	}
 	result := &Result{Plan: p}
+	if err != nil {
+		return result, err
+	}
 	if err := runnable(p); err != nil {
 		return result, err
 	}
@@ -89,19 +80,23 @@ func (e *Engine) run(ctx context.Context, s session) (*Result, error) {
 		return result, err
 	}
 	if !p.HasPending() && p.Outputs.Empty() && !p.Unsynced() {
+		if s.reports {
+			result.Report = apply.Idle(ctx, p, e.Registry.Schemas(), s.secrets)
+		}
 		return result, nil
 	}
 	handle, err := s.locker.Acquire(ctx)
 	if err != nil {
 		return result, err
 	}
+	e.tell(handle, "lease_acquire", map[string]any{"owner": handle.Fence().Holder})
 	err = e.locked(ctx, s, handle, first, result)
 	return result, e.unlock(ctx, handle, result, err)
 }
 
 // locked is the part of a run that happens under the lock.
 func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, first *state.Snapshot, result *Result) error {
-	snapshot, err := s.store.Load(ctx, s.partition)
+	snapshot, err := s.reload(ctx, first)
 	if err != nil {
 		return err
 	}
@@ -120,13 +115,52 @@ func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, fir
 	if err := expected(s.expect, shown, p); err != nil {
 		return err
 	}
+	if err := e.move(ctx, s, handle, p); err != nil {
+		return err
+	}
 	run := &apply.Run{
 		Provider: e.provider, Schemas: e.Registry.Schemas(), Store: s.store, Partition: s.partition, Lease: handle, Owner: s.owner, Source: s.source,
 		Parallelism: e.parallelism(), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
-		Now: e.Now, NewID: e.NewID, Events: e.Events, Gate: s.gate,
+		Backoff: e.backoff(), Now: e.Now, NewID: e.NewID, Events: e.Events, Gate: s.gate, Secrets: s.secrets,
 	}
 	result.Report, err = run.Apply(ctx, p)
 	return err
+}
+
+// reload is the state as it is under the lock: what was read before it, unless somebody
+// wrote since.
+func (s session) reload(ctx context.Context, first *state.Snapshot) (*state.Snapshot, error) {
+	serial, err := s.store.Serial(ctx, s.partition)
+	if err != nil {
+		return nil, err
+	}
+	if serial == first.Serial {
+		return first, nil
+	}
+	return s.store.Load(ctx, s.partition)
+}
+
+// secretsOf is what a run uses of secrets.
+func secretsOf(s Secrets, r apply.Recorder) apply.Secrets {
+	if s == nil {
+		return apply.Secrets{}
+	}
+	return apply.Secrets{Resolve: s.Resolve, Digests: s, Unsealer: s, Recorder: r, Scrub: s.Scrub}
+}
+
+// move records that rows take the ids of renamed nodes, in one write, before anything else
+// is done with them (DF-23).
+func (e *Engine) move(ctx context.Context, s session, handle lease.Handle, p *plan.Plan) error {
+	if p.Moves == nil {
+		return nil
+	}
+	batch := p.Moves.Batch()
+	fence := handle.Fence()
+	for i, row := range batch.PutRows {
+		batch.PutRows[i] = row.Clone()
+		batch.PutRows[i].Epoch, batch.PutRows[i].UpdatedAt = fence.Epoch, e.Now()
+	}
+	return s.store.Commit(ctx, s.partition, fence, batch)
 }
 
 // gained refuses a run when rows appeared, while it waited for the lock, that it does
@@ -162,9 +196,7 @@ func (e *Engine) unlock(ctx context.Context, handle lease.Handle, result *Result
 	if released == nil {
 		return err
 	}
-	if e.Events != nil {
-		e.Events(apply.Event{RunID: handle.Fence().Holder, At: e.Now(), Phase: "lease_release", Detail: map[string]any{"error": released.Error()}})
-	}
+	e.tell(handle, "lease_release", map[string]any{"error": released.Error()})
 	var typed *model.Error
 	if !errors.As(err, &typed) {
 		return err
@@ -173,6 +205,15 @@ func (e *Engine) unlock(ctx context.Context, handle lease.Handle, result *Result
 	joined.AlsoFailed = append(slices.Clone(typed.AlsoFailed), model.Errorf(model.LockError, model.ClassTransient,
 		"the lock could not be released and lapses by itself: %w", released))
 	return &joined
+}
+
+// tell hands an event about the lock to the sink, whose failure breaks nothing.
+func (e *Engine) tell(handle lease.Handle, phase string, detail map[string]any) {
+	if e.Events == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	e.Events(apply.Event{RunID: handle.Fence().Holder, At: e.Now(), Phase: phase, Detail: detail})
 }
 
 func (e *Engine) provider(name string) (apply.Provider, bool) {
@@ -192,6 +233,20 @@ func (e *Engine) nodeTimeout() time.Duration {
 		return 40 * time.Minute
 	}
 	return e.NodeTimeout
+}
+
+func (e *Engine) backoff() func(attempt int) (time.Duration, bool) {
+	if e.Backoff == nil {
+		return defaultBackoff
+	}
+	return e.Backoff
+}
+
+// defaultBackoff waits half a minute in all for a store to come back, as it does from a
+// restart or a failover.
+func defaultBackoff(attempt int) (time.Duration, bool) {
+	const shortest, longest, attempts = 100 * time.Millisecond, 5 * time.Second, 11
+	return min(shortest<<min(attempt, 10), longest), attempt < attempts
 }
 
 func (e *Engine) drainGrace() time.Duration {

@@ -1,5 +1,5 @@
 // Package engine is the façade over the deterministic core: Compile, Plan, Apply,
-// Destroy, Refresh. The operator and the command line use nothing below it except
+// Destroy, Refresh, Import. The operator and the command line use nothing below it except
 // the types that it takes and returns.
 //
 // It must never know Kubernetes or a particular provider or store.
@@ -15,6 +15,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
+	"github.com/atlantide-org/atlantide-operator/engine/policy"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -31,9 +32,12 @@ type Engine struct {
 	Parallelism int           // nodes at work at once; 0 = min(32, 4 × CPUs) (GR-13)
 	NodeTimeout time.Duration // of one node's work; 0 = 40 min (EX-3)
 	DrainGrace  time.Duration // for calls in flight when a run stops; 0 = 30 s (GR-17)
-	Now         func() time.Time
-	NewID       func() string     // UUIDs
-	Events      func(apply.Event) // may be nil; must not block
+	// Backoff is how long a state write that found no store waits before it is tried
+	// again, and whether it is; nil = for half a minute in all (LS-22).
+	Backoff func(attempt int) (time.Duration, bool)
+	Now     func() time.Time
+	NewID   func() string     // UUIDs
+	Events  func(apply.Event) // may be nil; must not block
 	// PlainSecrets lets runs record sensitive values as plain text, as a command line
 	// without key material does; without it a run that would is refused at its plan.
 	PlainSecrets bool
@@ -53,6 +57,9 @@ type CompileOptions struct {
 	// MaxNodes bounds the resources that a config may declare, and its outputs;
 	// 0 = 100,000.
 	MaxNodes int
+	// Memory bounds the values that the evaluation makes, in bytes, freed ones
+	// included; 0 = 256 MiB. The heap grows to at most twice as much.
+	Memory int64
 	// Source is the tree of files that came with the config (package sourcetree has
 	// some); nil = none. The compilation keeps it for its apply.
 	Source fs.FS
@@ -64,6 +71,30 @@ type PlanRequest struct {
 	Snapshot    *state.Snapshot
 	Owner       string // model.Request.Owner of every node
 	OnFailure   string // plan.OnFailureHalt
+	// Targets narrow the plan to what they match and to all that this depends on; Replace
+	// names what is replaced whatever it looks like. Both are patterns (engine.md GR-19).
+	// Environments are selected by CompileOptions.Envs.
+	Targets, Replace []string
+	Secrets          Secrets // nil = none
+	// SkipSecrets leaves every secret handle unresolved and unchecked; such a plan has no
+	// digest (cli.md 22).
+	SkipSecrets bool
+	// Policies judge beside those that the config and its types bind; nil = these alone.
+	Policies *policy.Set
+}
+
+// Secrets are the stores and the key material that one run may use.
+type Secrets interface {
+	// Resolve gives the value that a handle names. Its error is the reason as the store
+	// gives it, and holds no value.
+	Resolve(ctx context.Context, ref model.SecretRef) (string, error)
+	plan.SecretDigests
+	plan.Unsealer
+	// Seals reports whether there is key material: whether what a run writes of sensitive
+	// values is encrypted.
+	Seals() bool
+	// Scrub takes every value that Resolve gave out of a text (EX-41).
+	Scrub(text string) string
 }
 
 // ApplyRequest runs what is planned under the lock (engine.md 4.1).
@@ -74,6 +105,17 @@ type ApplyRequest struct {
 	Locker      lease.Locker
 	Owner       string
 	OnFailure   string
+
+	// As in PlanRequest.
+	Targets, Replace []string
+	Secrets          Secrets
+	Policies         *policy.Set
+	// Recorder makes what the run writes of Secrets; nil = it writes no digest of a secret
+	// and seals nothing.
+	Recorder apply.Recorder
+	// Report asks for a report also when there is nothing to do, as a deploy gives one.
+	Report bool
+
 	// Expect is the changeset digest that must come out under the lock; another one
 	// is a PlanDriftError and nothing is called. "" expects nothing.
 	Expect string
@@ -82,21 +124,55 @@ type ApplyRequest struct {
 	Gate func(ctx context.Context, phase apply.Phase, p *plan.Plan) error
 }
 
-// DestroyRequest deletes every recorded node of a partition from state alone (RF-17).
+// DestroyRequest deletes recorded nodes of a partition from state alone (RF-17): every
+// one, or what Targets match and all that was recorded to depend on it.
 type DestroyRequest struct {
 	Partition string
 	Store     state.Store
 	Locker    lease.Locker
 	Owner     string
-	Expect    string
-	Gate      func(ctx context.Context, phase apply.Phase, p *plan.Plan) error
+	Targets   []string
+	// Secrets are those that the recorded resources read; what does not resolve is absent
+	// (EX-17). nil = nothing does.
+	Secrets Secrets
+	Expect  string
+	Gate    func(ctx context.Context, phase apply.Phase, p *plan.Plan) error
 }
 
-// RefreshRequest reads what a snapshot records (RF-1).
+// RefreshRequest reads what a snapshot records (RF-1). With Write it records what it finds,
+// under the lock: of the rows of the snapshot, those that are still there (RF-6).
 type RefreshRequest struct {
 	Snapshot *state.Snapshot
 	Owner    string
-	Source   fs.FS // what recorded resources of the config's files are compared with; nil = none
+	Source   fs.FS   // what recorded resources of the config's files are compared with; nil = none
+	Secrets  Secrets // that the recorded resources read; nil = none resolves
+
+	Write     bool
+	Prune     bool // with Write: forget rows whose resource is gone
+	Partition string
+	Store     state.Store
+	Locker    lease.Locker
+	Recorder  apply.Recorder // as in ApplyRequest
+}
+
+// ImportRequest takes resources that exist into the state (engine.md 5.2). Node is an id
+// or a pattern; ExternalID names the one resource that it stands for, where the type has
+// an id of its own, and IDField the field to put it on, if not the type's.
+type ImportRequest struct {
+	Compilation *ir.Compilation
+	Partition   string
+	Store       state.Store
+	Locker      lease.Locker // not asked in a dry run
+	Owner       string
+	Secrets     Secrets
+	Recorder    apply.Recorder // as in ApplyRequest
+
+	Node       string
+	ExternalID string
+	IDField    string
+	DryRun     bool
+	Force      bool // also what is recorded already
+	AllowDrift bool // also what is not as the config says
 }
 
 // Result is what a run did. Plan is the one made under the lock, or the one before it

@@ -111,7 +111,7 @@ func (d *desk) counted(l lease.Locker) lease.Locker {
 
 func (d *desk) compile(body string) *ir.Compilation {
 	d.Helper()
-	text := "from atlantide.core import Stack, concat, output\nfrom atlantide.providers.local import File, Null\n" +
+	text := "from atlantide.core import Lifecycle, SecretRef, Stack, concat, output\nfrom atlantide.providers.local import File, Null\n" +
 		"with Stack('s', region='r'):\n    " + strings.ReplaceAll(strings.TrimSpace(body), "\n", "\n    ") + "\n"
 	c, err := d.engine.Compile(d.Context(), engine.Source{Filename: "infra.py", Text: text}, engine.CompileOptions{})
 	if err != nil {
@@ -260,8 +260,7 @@ func TestRefusedBeforeTheLock(t *testing.T) {
 	}{
 		{"a literal path outside the owner's root is refused by the provider", "", `File("x", path="../x")`,
 			model.ProviderError, "s:local.File:x"},
-		{"a replace whose dependent goes too needs phase 0", "a = File('a', path='a')\nFile('b', path='b', content=a.checksum)",
-			"File('a', path='a2')", model.AtlantideError, "s:local.File:b"},
+		{"a rename that keeps the path would take the file along", "File('a', path='a')", "File('b', path='a')", model.AtlantideError, "s:local.File:b"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			d := newDesk(t)

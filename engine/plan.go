@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -13,24 +15,42 @@ import (
 )
 
 // Plan compares a compilation with a snapshot and lets every provider look at what is
-// declared of its types. No provider is called otherwise, nothing is written.
+// declared of its types. No provider is called otherwise, nothing is written. A plan that
+// would destroy what is protected is returned beside its error, to be shown (PL-1).
 func (e *Engine) Plan(ctx context.Context, req PlanRequest) (*plan.Plan, error) {
 	if err := e.validate(ctx, req.Compilation.Document, req.Owner, req.Compilation.Source); err != nil {
-		return nil, err
+		return nil, req.Compilation.Located(err)
 	}
-	return plan.New(plan.Input{
+	in := plan.Input{
 		Compilation:  req.Compilation,
 		Snapshot:     req.Snapshot,
 		Schemas:      e.Registry.Schemas(),
 		OnFailure:    req.OnFailure,
+		Targets:      req.Targets,
+		Replace:      req.Replace,
+		Policies:     e.policies(ctx, req.Policies),
+		Secrets:      plan.Secrets{Skip: req.SkipSecrets},
 		PlainSecrets: e.PlainSecrets,
-	})
+	}
+	if req.Secrets != nil && !req.SkipSecrets {
+		in.Secrets.Resolve = func(ref model.SecretRef) (string, error) { return req.Secrets.Resolve(ctx, ref) }
+		in.Secrets.Digests, in.Secrets.Unsealer = req.Secrets, req.Secrets
+		in.Seals = req.Secrets.Seals()
+	}
+	p, err := plan.New(in)
+	return p, req.Compilation.Located(err)
 }
 
 // PlanDestroy plans the deletion of everything that a snapshot records (RF-17); it is
 // the plan that Destroy makes under its lock.
 func (e *Engine) PlanDestroy(_ context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
 	return plan.Destroy(snapshot, e.Registry.Schemas())
+}
+
+// PlanDestroyTargets is PlanDestroy of what the patterns match and of all that was recorded
+// to depend on it (GR-26).
+func (e *Engine) PlanDestroyTargets(_ context.Context, snapshot *state.Snapshot, targets []string) (*plan.Plan, error) {
+	return plan.DestroyTargets(snapshot, e.Registry.Schemas(), targets)
 }
 
 // validate hands each provider all of its declared nodes at once, in id order.
@@ -71,15 +91,20 @@ func runnable(p *plan.Plan) error {
 	return p.Unsupported()
 }
 
+// maxObjections bounds how many violations stand in one error; the plan lists all.
+const maxObjections = 20
+
 func objections(p *plan.Plan) string {
-	text := ""
+	var texts []string
 	for _, v := range p.Violations {
-		if text != "" {
-			text += "; "
+		if v.Level == plan.LevelMandatory {
+			texts = append(texts, v.Policy+": "+v.Message)
 		}
-		text += v.Policy + ": " + v.Message
 	}
-	return text
+	if more := len(texts) - maxObjections; more > 0 {
+		texts = append(texts[:maxObjections], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // expected compares a plan with the digest that was approved. shown is the plan that

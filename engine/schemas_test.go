@@ -166,7 +166,7 @@ output("keys", [list(s), list(deny("x", on="*"))])
 output("statement", s)
 output("document", policy_document([s]))
 output("json", policy_json([allow("b:1", "a:2", on="*", sid="x"), deny("c", on=["é🚀"], principal="*")]))
-output("trust", [assume_role("a.b"), assume_role("a.b", "c.d")])
+output("trust", [assume_role("a.b"), assume_role("a.b", "c.d"), assume_role(["a.b"]) == assume_role("a.b")])
 output("texts", [Region.EuWest1, ServicePrincipal.StepFunctions, S3Bucket.Action.GetObject, Region.EuWest1 == "eu-west-1", Region.EuWest1.upper()])
 output("same", [Again == Region, Rule == SgRule, S3Bucket.Action == S3Bucket.Action, permit("x", on=1) == allow("x", on=1)])
 g = SecurityGroup("g", group_name="g", vpc_id="v", region="r")
@@ -189,6 +189,7 @@ output("egress", [g.egress[0].protocol, g.egress == [ALLOW_ALL_EGRESS], ALLOW_AL
 		"trust": []any{
 			`{"Statement":[{"Action":"sts:AssumeRole","Effect":"Allow","Principal":{"Service":"a.b"}}],"Version":"2012-10-17"}`,
 			`{"Statement":[{"Action":"sts:AssumeRole","Effect":"Allow","Principal":{"Service":["a.b","c.d"]}}],"Version":"2012-10-17"}`,
+			false, // a list of one is written as it was given
 		},
 		"texts":  []any{"eu-west-1", "states.amazonaws.com", "s3:GetObject", true, "EU-WEST-1"},
 		"same":   []any{true, true, true, true},

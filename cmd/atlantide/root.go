@@ -7,53 +7,127 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/atlantide-org/atlantide-operator/cmd/atlantide/internal/project"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 )
 
 const version = "0.1.0"
 
-// envDebug is the environment's form of --debug.
-const envDebug = "ATLANTIDE_DEBUG"
+// Environment variables of global options; the option beats its variable.
+const (
+	envDebug    = "ATLANTIDE_DEBUG"
+	envProfile  = "ATLANTIDE_PROFILE"
+	envLogLevel = "ATLANTIDE_LOG_LEVEL"
+)
 
-// globalOptions stand before the command.
+// globalOptions stand before the command (cli.md 1).
 type globalOptions struct {
-	debug bool
+	debug               bool
+	profile             string
+	logLevel, logFormat string
+	showCompletion      bool
 }
 
-func newRoot() (*cobra.Command, *globalOptions) {
-	options := &globalOptions{}
+func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:               "atlantide",
-		Short:             "Infrastructure in Atlas-lang: check it, without a cluster",
-		Version:           version,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		TraverseChildren:  true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{cmd, fmt.Errorf("unknown command '%s'", args[0])}
-			}
-			return &usageError{cmd, errors.New("name a command")}
-		},
-		Args: cobra.ArbitraryArgs,
+		Use:              "atlantide [OPTIONS] COMMAND [ARGUMENTS]",
+		Short:            "Infrastructure in Atlas-lang: check it, without a cluster",
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		TraverseChildren: true,
+		Args:             cobra.ArbitraryArgs,
+
+		DisableFlagsInUseLine: true,
 	}
-	root.SetVersionTemplate("atlantide {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd, err} })
-	root.Flags().BoolVar(&options.debug, "debug", false, "after an error, print its chain of causes (environment: "+envDebug+")")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if root.Flags().Changed("debug") {
-			return nil
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0:
+			return &usageError{cmd, unknownCommand(cmd, args[0])}
+		case a.globals.showCompletion:
+			return a.showCompletion(cmd)
 		}
+		return &usageError{cmd, errors.New("name a command")}
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if errors.Is(err, errVersion) {
+			return errVersion
+		}
+		return &usageError{cmd, misplaced(root, err)}
+	})
+	root.SetUsageTemplate(usageTemplate)
+	a.globals.register(root)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.begin(cmd, root.Flags()) }
+	root.AddCommand(a.newValidate(), a.newPlan(), a.newGraph(), a.newBuild(), a.newVerify(), a.newSecret())
+	return root
+}
+
+func (g *globalOptions) register(root *cobra.Command) {
+	flags := root.Flags()
+	flags.SortFlags = false
+	flags.SetInterspersed(false) // what stands behind a word is the command's, even where the word is none
+	flags.StringVarP(&g.profile, "profile", "P", "", "overlay [profile.`NAME`] of "+project.FileName+" (environment: "+envProfile+")")
+	flags.BoolVar(&g.debug, "debug", false, "after an error, print its chain of causes (environment: "+envDebug+")")
+	flags.StringVar(&g.logLevel, "log-level", "", "log to stderr from `LEVEL` on: debug, info, warning, error (default warning; environment: "+envLogLevel+")")
+	flags.StringVar(&g.logFormat, "log-format", "text", "log as `FORMAT`: text, json")
+	flags.Bool("no-plugins", false, "use the built-in providers only; there are no others yet")
+	flags.BoolVar(&g.showCompletion, "show-completion", false, "print the completion script of the shell named by $SHELL")
+	flags.Var(versionFlag{}, "version", "print the version")
+	flags.Lookup("version").NoOptDefVal = "true"
+	completeFrom(root, "profile", func() []string { return project.Profiles(".") })
+	completeFrom(root, "log-level", func() []string { return logLevels })
+	completeFrom(root, "log-format", func() []string { return logFormats })
+}
+
+// usageTemplate is what follows a command line that cannot be read, and the help.
+const usageTemplate = `Usage: {{.UseLine}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Options:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+"{{.CommandPath}} COMMAND --help" tells more about a command.{{end}}
+`
+
+// begin takes the global options before a command runs.
+func (a *app) begin(cmd *cobra.Command, flags *pflag.FlagSet) error {
+	g := &a.globals
+	if !flags.Changed("debug") {
 		on, err := truth(os.Getenv(envDebug))
 		if err != nil {
 			return &usageError{cmd, fmt.Errorf("%s: %w", envDebug, err)}
 		}
-		options.debug = on
-		return nil
+		g.debug = on
 	}
-	root.AddCommand(newValidate())
-	return root, options
+	if !flags.Changed("profile") {
+		g.profile = os.Getenv(envProfile)
+	}
+	level, source := g.logLevel, "--log-level"
+	if !flags.Changed("log-level") {
+		level, source = os.Getenv(envLogLevel), envLogLevel
+	}
+	if err := a.log.configure(level, source, g.logFormat); err != nil {
+		return err
+	}
+	return nil
 }
+
+// versionFlag ends the reading of the command line: what stands behind it is not read.
+type versionFlag struct{}
+
+// errVersion asks for the version.
+var errVersion = errors.New("version")
+
+func (versionFlag) String() string   { return "" }
+func (versionFlag) Type() string     { return "bool" }
+func (versionFlag) Set(string) error { return errVersion }
 
 // truth reads a flag of the environment.
 func truth(text string) (bool, error) {
@@ -63,7 +137,7 @@ func truth(text string) (bool, error) {
 	case "", "0", "f", "false", "n", "no", "off":
 		return false, nil
 	default:
-		return false, fmt.Errorf("'%s' is neither on nor off", text)
+		return false, fmt.Errorf("'%s' is neither on nor off", sourcetree.Shown(text))
 	}
 }
 
@@ -76,12 +150,38 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// usage marks what a positional-argument check refuses.
-func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+// arguments checks how many there are: the first ones of those named have to be given.
+func arguments(required int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return &usageError{cmd, err}
+		switch {
+		case len(args) < required:
+			return &usageError{cmd, fmt.Errorf("%s is missing", names[len(args)])}
+		case len(args) > len(names):
+			return &usageError{cmd, fmt.Errorf("'%s' is one argument too many", sourcetree.Shown(args[len(names)]))}
 		}
 		return nil
 	}
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	var known []string
+	for _, c := range root.Commands() {
+		known = append(known, c.Name())
+	}
+	err := model.Errorf(model.AtlantideError, model.ClassUser, "unknown command '%s'", sourcetree.Shown(name))
+	err.Hint = model.DidYouMean(name, known)
+	return err
+}
+
+// misplaced says so when a flag that a command does not know is a global option.
+func misplaced(root *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	name := unknown.GetSpecifiedName()
+	if root.Flags().Lookup(name) == nil && (len(name) != 1 || root.Flags().ShorthandLookup(name) == nil) {
+		return err
+	}
+	return fmt.Errorf("%w; it is a global option, which stands before the command", err)
 }

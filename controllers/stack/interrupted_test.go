@@ -250,9 +250,13 @@ func TestBookkeepingThatFails(t *testing.T) {
 		})
 		snapshot, err := l.direct().Load(t.Context(), string(s.UID))
 		l.Expect(err).NotTo(gomega.HaveOccurred())
-		if s = l.applied(s); s.Status.State.Serial != snapshot.Serial || s.Status.Failure != nil || deletes.Load() != int64(i+1) || c.fault.armed.Load() {
-			t.Errorf("%s: state %+v, serial %d, failure %+v, %d deletes", c.reason, s.Status.State, snapshot.Serial, s.Status.Failure, deletes.Load())
-		}
+		l.eventually(func(g gomega.Gomega) { // the look is remembered before its status is written
+			s = l.read(s)
+			g.Expect(s.Status.State.Serial).To(gomega.Equal(snapshot.Serial), c.reason)
+			g.Expect(s.Status.Failure).To(gomega.BeNil(), c.reason)
+		})
+		l.Expect(deletes.Load()).To(gomega.Equal(int64(i+1)), c.reason)
+		l.Expect(c.fault.armed.Load()).To(gomega.BeFalse(), c.reason)
 		s = l.applied(l.edit(s, setConfig(pair(a, true))))
 	}
 }

@@ -17,19 +17,51 @@ const maxMessage = 1024
 const maxSourceLine = 160
 
 // describe is the text of an error as a condition shows it: the message with its
-// position, then, where the error points into a config, the line and a caret.
+// position, then, where the error points into a config, the line and a caret, then the
+// first of what failed beside it.
 func describe(err error) string {
 	var e *model.Error
-	if !errors.As(err, &e) || e.Line == 0 || e.Source == "" {
+	if !errors.As(err, &e) {
 		return bounded(err.Error())
 	}
-	line, column := e.Excerpt(maxSourceLine)
-	excerpt := "\n  " + line + "\n  " + strings.Repeat(" ", column) + "^"
-	text := e.Error()
-	if e.File != "" {
-		text = e.File + ": " + text
+	text, excerpt := err.Error(), ""
+	if e.Line > 0 && e.Source != "" {
+		line, column := e.Excerpt(maxSourceLine)
+		excerpt = "\n  " + line + "\n  " + strings.Repeat(" ", column) + "^"
+		text = e.Error()
+		if e.File != "" {
+			text = e.File + ": " + text
+		}
 	}
-	return cut(text, maxMessage-len(excerpt)) + excerpt
+	others := alsoFailed(e.AlsoFailed)
+	if len(excerpt)+len(others) > maxMessage/2 { // the error itself goes before what comes with it
+		others = more(len(e.AlsoFailed))
+	}
+	return cut(text, maxMessage-len(excerpt)-len(others)) + excerpt + others
+}
+
+const (
+	// maxAlso is how many further failures a message shows.
+	maxAlso = 3
+	// maxAlsoText bounds the text of one, in bytes.
+	maxAlsoText = 120
+)
+
+// alsoFailed is the first few of further failures, and how many there are beyond them.
+func alsoFailed(list []*model.Error) string {
+	var text strings.Builder
+	shown := min(len(list), maxAlso)
+	for _, e := range list[:shown] {
+		text.WriteString("\n- " + cut(e.Error(), maxAlsoText))
+	}
+	return text.String() + more(len(list)-shown)
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n(and %d more)", n)
 }
 
 func bounded(text string) string { return cut(text, maxMessage) }

@@ -19,9 +19,11 @@ type Provider interface{ model.Operations }
 type Phase string
 
 const (
-	PhaseChange  Phase = "1" // creates, updates, replaces
-	PhaseDelete  Phase = "2" // deletes
-	PhaseOutputs Phase = "3" // outputs
+	PhaseEarly   Phase = "0"  // destroys that a replace waits for
+	PhaseChange  Phase = "1"  // creates, updates, replaces
+	PhaseCleanup Phase = "1b" // old halves of create-first replaces
+	PhaseDelete  Phase = "2"  // deletes
+	PhaseOutputs Phase = "3"  // outputs
 )
 
 // Report is what a run did; it is returned beside an error as well (EX-34). Lists are
@@ -55,9 +57,12 @@ func NewReport() *Report {
 
 // Event is one moment of a run (EX-39).
 type Event struct {
-	RunID  string // the holder of the lock
-	At     time.Time
-	Phase  string // run_start, run_finish, node_start, node_finish, node_fail, lease_release (a failed one)
+	RunID string // the holder of the lock
+	At    time.Time
+	// Phase is run_start, run_finish, node_start, node_finish, node_fail, rollback_start,
+	// rollback_node, rollback_skipped, lease_acquire, lease_lost or lease_release (a failed
+	// one).
+	Phase  string
 	NodeID string
 	Action string
 	Detail map[string]any

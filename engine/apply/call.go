@@ -55,7 +55,7 @@ func (x *execution) allowed(proved bool) error {
 	if proved {
 		return nil
 	}
-	err := x.Store.CheckFence(x.writes, x.Partition, x.Lease.Fence())
+	err := x.persist(x.writes, func() error { return x.Store.CheckFence(x.writes, x.Partition, x.Lease.Fence()) })
 	if model.IsKind(err, model.FencedWriteError) {
 		return x.lose(err)
 	}

@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -15,19 +16,33 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// crashing applies nodes until the run is killed; it reports whether it was.
+// crashing applies nodes until the run is killed; it reports whether it was. A run in
+// which something fails by itself may end in that failure.
 func (b *bench) crashing(kill *applytest.Kill, nodes []ir.Node) bool {
 	b.Helper()
 	b.provider, b.writer = kill.Provider(b.world), kill.Store(b.store)
 	defer func() { b.provider, b.writer = b.world, b.store }()
 	_, err := b.apply(nodes, outputsOf(nodes)...)
-	if !kill.Dead() && err != nil {
+	if !kill.Dead() && err != nil && !errors.Is(err, errBroken) {
 		b.Fatalf("a run that was not killed failed: %v", err)
 	}
-	if kill.Dead() && !errors.Is(err, applytest.ErrKilled) {
-		b.Fatalf("killed at step %d (after: %v), and the run says %v", kill.At, kill.After, err)
+	if kill.Dead() && err == nil {
+		b.Fatalf("killed at step %d (after: %v), and the run says nothing", kill.At, kill.After)
 	}
 	return kill.Dead()
+}
+
+// errBroken is what a node of a test fails with.
+var errBroken = errors.New("broken")
+
+// breaking lets the create and the update of a node fail.
+func (b *bench) breaking(name string) {
+	b.world.before = func(_ context.Context, op string, r *model.Request) error {
+		if r.Node.Name == name && op != "delete" {
+			return errBroken
+		}
+		return nil
+	}
 }
 
 // outputsOf declares one output per node, so that the last phase has work.
@@ -60,6 +75,15 @@ func TestCrashAtEveryStep(t *testing.T) {
 	chain := func(key, value string) []ir.Node {
 		return []ir.Node{thing("a", key, value), thing("b", "k", ref("a", "sum"))}
 	}
+	flagged := func(key string) []ir.Node {
+		return []ir.Node{first(thing("a", key, "1")), thing("b", "k", ref("a", "id"))}
+	}
+	founded := func(key, value string) []ir.Node {
+		return []ir.Node{thing("a", key, value), keyed("b", ref("a", "id"), "1"), keyed("c", ref("b", "id"), "1")}
+	}
+	summed := func(value string) []ir.Node {
+		return []ir.Node{thing("a", "k", value), keyed("b", ref("a", "sum"), "1")}
+	}
 	for _, c := range []struct {
 		name              string
 		from, to, instead []ir.Node
@@ -77,6 +101,20 @@ func TestCrashAtEveryStep(t *testing.T) {
 		{"replace, then nothing", chain("k", "1"), chain("k2", "1"), []ir.Node{}},
 		{"delete", chain("k", "1"), chain("k", "1")[:1], nil},
 		{"delete, then back", chain("k", "1"), []ir.Node{}, chain("k", "1")},
+		{"create-first replace", []ir.Node{first(thing("a", "k", "1"))}, []ir.Node{first(thing("a", "k2", "1"))}, nil},
+		{"create-first replace under a dependent", flagged("k"), flagged("k2"), nil},
+		{"create-first replace, then back", flagged("k"), flagged("k2"), flagged("k")},
+		{"create-first replace, then a third identity", flagged("k"), flagged("k2"), flagged("k3")},
+		{"create-first replace, then nothing", flagged("k"), flagged("k2"), []ir.Node{}},
+		{"create-first replace beside a delete of its dependent", flagged("k"), flagged("k2")[:1], nil},
+		{"early destroy of what is replaced", founded("k", "1"), founded("k2", "1"), nil},
+		{"early destroy, then back", founded("k", "1"), founded("k2", "1"), founded("k", "1")},
+		{"early destroy, then a third identity", founded("k", "1"), founded("k2", "1"), founded("k3", "1")},
+		{"early destroy, then nothing", founded("k", "1"), founded("k2", "1"), []ir.Node{}},
+		{"early destroy of what is deleted", founded("k", "1"), founded("k2", "1")[:1], nil},
+		{"conditional replace that is not needed", founded("k", "1"), founded("k", "2"), nil},
+		{"conditional replace that is", summed("1"), summed("2"), nil},
+		{"conditional replace, then back", summed("1"), summed("2"), summed("1")},
 		{"all at once", append(chain("k", "1"), thing("c", "k", "1"), thing("d", "k", "1")),
 			append(chain("k", "2"), thing("c", "k2", "1"), thing("e", "k", "1")), nil},
 	} {
@@ -106,18 +144,23 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestConvergence is the law of DF-15 for runs that are killed: whatever configs came
-// before and wherever their runs died, one whole run makes the world as declared.
+// TestConvergence is the law of DF-15 for runs that fail, are undone or are killed:
+// whatever configs came before and wherever their runs died, one whole run makes the world
+// as declared.
 func TestConvergence(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(rt)
+		b.world.kind = rapid.SampledFrom([]cloud{byToken, byName}).Draw(rt, "cloud")
 		b.adjust = func(r *apply.Run) { r.Parallelism = 1 }
 		for range rapid.IntRange(1, 4).Draw(rt, "runs") {
 			nodes := drawConfig(rt)
 			if b.refusal(nodes) != nil {
 				continue
 			}
-			b.crashing(&applytest.Kill{At: rapid.IntRange(0, 12).Draw(rt, "step"), After: rapid.Bool().Draw(rt, "after")}, nodes)
+			b.onFailure = rapid.SampledFrom([]string{plan.OnFailureHalt, plan.OnFailureRollback}).Draw(rt, "on failure")
+			b.breaking(rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(rt, "broken"))
+			b.crashing(&applytest.Kill{At: rapid.IntRange(0, 30).Draw(rt, "step"), After: rapid.Bool().Draw(rt, "after")}, nodes)
+			b.world.before, b.onFailure = nil, plan.OnFailureHalt
 		}
 		nodes := drawConfig(rt)
 		if b.refusal(nodes) != nil {
@@ -130,26 +173,39 @@ func TestConvergence(t *testing.T) {
 // refusal is why a config cannot be run over the present state, nil if it can.
 func (b *bench) refusal(nodes []ir.Node) error {
 	b.Helper()
-	p, err := plan.New(plan.Input{Compilation: compiled(b, nodes), Snapshot: b.snapshot(), Schemas: schemas(b)})
+	p, err := plan.New(plan.Input{Compilation: compiled(b, nodes), Snapshot: b.snapshot(), Schemas: schemas(b), PlainSecrets: true})
 	if err != nil {
 		return err
 	}
 	return p.Unsupported()
 }
 
-// drawConfig draws up to four things, each of which may read one before it.
+// drawConfig draws up to four things, each of which may read one before it, in its value
+// and in its identity, may only stand after one, and may be replaced create-first.
 func drawConfig(rt *rapid.T) []ir.Node {
 	var nodes []ir.Node
-	names := []string{"a", "b", "c", "d"}
-	for i, name := range names {
+	for i, name := range []string{"a", "b", "c", "d"} {
 		if !rapid.Bool().Draw(rt, "declared "+name) {
 			continue
 		}
-		var value any = rapid.SampledFrom([]string{"1", "2"}).Draw(rt, "value "+name)
-		if len(nodes) > 0 && i > 0 && rapid.Bool().Draw(rt, "reads "+name) {
-			value = ref(model.LocalName(rapid.SampledFrom(nodes).Draw(rt, "upstream "+name).ID), "sum")
+		var key, value any = rapid.SampledFrom([]string{"k", "k2"}).Draw(rt, "key "+name), rapid.SampledFrom([]string{"1", "2"}).Draw(rt, "value "+name)
+		upstream := func() string { return model.LocalName(rapid.SampledFrom(nodes).Draw(rt, "upstream of "+name).ID) }
+		reads := "nothing"
+		if len(nodes) > 0 && i > 0 {
+			reads = rapid.SampledFrom([]string{"nothing", "sum", "id", "identity", "order"}).Draw(rt, "reads "+name)
 		}
-		nodes = append(nodes, thing(name, rapid.SampledFrom([]string{"k", "k2"}).Draw(rt, "key "+name), value))
+		switch reads {
+		case "sum", "id":
+			value = ref(upstream(), reads)
+		case "identity":
+			key = ref(upstream(), rapid.SampledFrom([]string{"sum", "id"}).Draw(rt, "identity of "+name))
+		}
+		n := keyed(name, key, value)
+		if reads == "order" {
+			n.DependsOn = []string{"s:test.Thing:" + upstream()}
+		}
+		n.CreateBeforeDestroy = rapid.IntRange(0, 3).Draw(rt, "create first "+name) == 0
+		nodes = append(nodes, n)
 	}
 	return nodes
 }

@@ -30,7 +30,7 @@ var text = model.FieldType{Kind: model.KindString}
 // The types of the tests: a thing is found by the id that its create gave, so a lost
 // id is a lost thing.
 var testSchema = &model.ProviderSchema{Name: "test", Version: "1.0.0", Module: "test", Types: []*model.ResourceType{
-	{Name: "test.Thing", Provider: "test", Class: "Thing", Kind: model.KindResource, Fields: []model.Field{
+	{Name: "test.Thing", Provider: "test", Class: "Thing", Kind: model.KindResource, IdentityField: "id", Fields: []model.Field{
 		{Name: "key", Type: text, Mutability: model.Immutable, Required: true},
 		{Name: "value", Type: text, Mutability: model.Mutable, Default: ""},
 		{Name: "id", Type: text, Mutability: model.Computed},
@@ -40,6 +40,7 @@ var testSchema = &model.ProviderSchema{Name: "test", Version: "1.0.0", Module: "
 	{Name: "test.Named", Provider: "test", Class: "Named", Kind: model.KindResource, Address: byKey, Fields: []model.Field{
 		{Name: "key", Type: text, Mutability: model.Immutable, Required: true},
 		{Name: "value", Type: text, Mutability: model.Mutable, Default: ""},
+		{Name: "zone", Type: text, Mutability: model.Immutable, Default: ""},
 	}},
 	{Name: "test.Lookup", Provider: "test", Class: "Lookup", Kind: model.KindData, Fields: []model.Field{
 		{Name: "query", Type: text, Mutability: model.Immutable, Required: true},
@@ -78,6 +79,17 @@ func node(id string, properties map[string]any) ir.Node {
 	return n
 }
 
+// keyed declares a node whose identity is read from another.
+func keyed(name string, key, value any) ir.Node {
+	return node("s:test.Thing:"+name, map[string]any{"key": key, "value": value})
+}
+
+// first is the node, replaced create-first.
+func first(n ir.Node) ir.Node {
+	n.CreateBeforeDestroy = true
+	return n
+}
+
 func ref(name, output string) map[string]any {
 	return model.Reference{NodeID: "s:test.Thing:" + name, Output: output}.Marker()
 }
@@ -100,19 +112,30 @@ func compiled(t rapid.TB, nodes []ir.Node, outputs ...ir.Output) *ir.Compilation
 // object is something that exists in the world.
 type object struct{ ID, Node, Attempt, Key, Value string }
 
+// cloud is how a provider finds what it made.
+type cloud int
+
+const (
+	byToken   cloud = iota // by its id, or by the attempt that made it
+	byName                 // by the name that the inputs give it
+	byNothing              // by its id alone: a create whose answer is lost is lost
+)
+
 // world is a provider and what it made.
 type world struct {
+	kind    cloud
 	mu      sync.Mutex
 	objects map[string]*object
 	next    int
 	calls   []string // "op name", in the order in which they started
 	// before runs in a call before it does anything; an error fails the call.
-	before func(ctx context.Context, op string, r *model.Request) error
+	before   func(ctx context.Context, op string, r *model.Request) error
+	password string // that a read finds
 	// outputs replaces what a create returns.
 	outputs func(r *model.Request) (model.Outputs, error)
 }
 
-func newWorld() *world { return &world{objects: map[string]*object{}} }
+func newWorld() *world { return &world{objects: map[string]*object{}, password: "changed"} }
 
 func (w *world) enter(ctx context.Context, op string, r *model.Request) error {
 	w.mu.Lock()
@@ -124,19 +147,34 @@ func (w *world) enter(ctx context.Context, op string, r *model.Request) error {
 	return w.before(ctx, op, r)
 }
 
-// find is the object that a request is about: by its id, else by the attempt that made it.
+// find is the object that a request is about.
 func (w *world) find(r *model.Request) *object {
+	if w.kind == byName {
+		return w.objects[w.name(r)]
+	}
 	if r.Prior != nil {
 		if id, ok := r.Prior.Outputs["id"].(string); ok && w.objects[id] != nil {
 			return w.objects[id]
 		}
 	}
 	for _, o := range w.objects {
-		if o.Node == r.Node.ID && o.Attempt == r.Attempt && r.Attempt != "" {
+		if w.kind == byToken && o.Node == r.Node.ID && o.Attempt == r.Attempt && r.Attempt != "" {
 			return o
 		}
 	}
 	return nil
+}
+
+// name is the id of an object that its inputs name.
+func (w *world) name(r *model.Request) string {
+	if key, ok := r.Inputs["key"].(string); ok {
+		return "<" + r.Node.Name + "/" + key + ">"
+	}
+	if r.Prior != nil {
+		id, _ := r.Prior.Outputs["id"].(string)
+		return id
+	}
+	return ""
 }
 
 func (w *world) set(o *object, r *model.Request) model.Outputs {
@@ -157,6 +195,9 @@ func (w *world) Create(ctx context.Context, r *model.Request) (model.Outputs, er
 	if o == nil {
 		w.next++
 		o = &object{ID: fmt.Sprintf("id-%d", w.next), Node: r.Node.ID, Attempt: r.Attempt}
+		if w.kind == byName {
+			o.ID = w.name(r)
+		}
 		w.objects[o.ID] = o
 	}
 	outputs := w.set(o, r)
@@ -169,6 +210,9 @@ func (w *world) Create(ctx context.Context, r *model.Request) (model.Outputs, er
 func (w *world) Update(ctx context.Context, r *model.Request) (model.Outputs, error) {
 	if err := w.enter(ctx, "update", r); err != nil {
 		return nil, err
+	}
+	if r.Node.Type == "test.Lookup" {
+		return model.Outputs{"answer": "42"}, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,7 +235,7 @@ func (w *world) Read(ctx context.Context, r *model.Request) (model.Observed, boo
 	if o == nil {
 		return nil, false, nil
 	}
-	return model.Observed{"key": o.Key, "id": o.ID, "sum": "sum(" + o.Value + ")", "password": "changed"}, true, nil
+	return model.Observed{"key": o.Key, "id": o.ID, "sum": "sum(" + o.Value + ")", "password": w.password}, true, nil
 }
 
 func (w *world) Delete(ctx context.Context, r *model.Request) error {
@@ -206,18 +250,25 @@ func (w *world) Delete(ctx context.Context, r *model.Request) error {
 	return nil
 }
 
-// things lists what exists as name → "key=value", and complains of two for one node.
+// things lists what exists as name → "key=value", and complains of two for one node. The
+// id of something that exists reads as "id(name)".
 func (w *world) things(t rapid.TB) map[string]string {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ids := slices.SortedFunc(maps.Keys(w.objects), func(a, b string) int { return len(b) - len(a) })
+	var names []string
+	for _, id := range ids {
+		names = append(names, id, "id("+model.LocalName(w.objects[id].Node)+")")
+	}
+	named := strings.NewReplacer(names...)
 	found := map[string]string{}
 	for _, o := range w.objects {
 		name := model.LocalName(o.Node)
 		if other, twice := found[name]; twice {
 			t.Errorf("two things of node %s exist: %s and %s=%s", name, other, o.Key, o.Value)
 		}
-		found[name] = o.Key + "=" + o.Value
+		found[name] = named.Replace(o.Key + "=" + o.Value)
 	}
 	return found
 }
@@ -264,10 +315,14 @@ type bench struct {
 	handle   *handle // of the latest run
 	events   []apply.Event
 	adjust   func(*apply.Run)
+	// onFailure is the mode of the next runs.
+	onFailure string
+	// planned changes what the next plans are made from.
+	planned func(*plan.Input)
 }
 
 func newBench(t rapid.TB) *bench {
-	b := &bench{TB: t, world: newWorld(), store: memory.New()}
+	b := &bench{TB: t, world: newWorld(), store: memory.New(), onFailure: plan.OnFailureHalt}
 	b.provider, b.writer = b.world, b.store
 	return b
 }
@@ -283,7 +338,11 @@ func (b *bench) snapshot() *state.Snapshot {
 
 func (b *bench) plan(c *ir.Compilation) *plan.Plan {
 	b.Helper()
-	p, err := plan.New(plan.Input{Compilation: c, Snapshot: b.snapshot(), Schemas: schemas(b), OnFailure: plan.OnFailureHalt, PlainSecrets: true})
+	in := plan.Input{Compilation: c, Snapshot: b.snapshot(), Schemas: schemas(b), OnFailure: b.onFailure, PlainSecrets: true}
+	if b.planned != nil {
+		b.planned(&in)
+	}
+	p, err := plan.New(in)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -411,7 +470,9 @@ func expected(nodes []ir.Node) map[string]string {
 		byName[model.LocalName(n.ID)] = n
 	}
 	resolved := func(v any) string {
-		if r, ok := model.AsReference(v); ok {
+		if r, ok := model.AsReference(v); ok && r.Output == "id" {
+			return "id(" + model.LocalName(r.NodeID) + ")"
+		} else if ok {
 			return "sum(" + value(model.LocalName(r.NodeID)) + ")"
 		}
 		return v.(string)

@@ -3,9 +3,11 @@ package apply
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/resolve"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
@@ -36,6 +38,35 @@ func (x *execution) outputPhase(ctx context.Context) error {
 	return x.commit(batch)
 }
 
+// idleTimeout bounds what an output of a run with nothing to do waits for its secret.
+const idleTimeout = time.Minute
+
+// Idle is the report of a run that has nothing to do: what stays as it is, and the outputs
+// as they are.
+func Idle(ctx context.Context, p *plan.Plan, schemas *model.Schemas, secrets Secrets) *Report {
+	x := newExecution(&Run{Schemas: schemas, Secrets: secrets, NodeTimeout: idleTimeout}, p)
+	x.writes = ctx
+	if p.Compilation == nil {
+		return x.report
+	}
+	x.report.Noop = append(x.report.Noop, p.Graph.IDs()...)
+	for _, declared := range p.Compilation.Outputs {
+		if value, err := x.values().Resolve(declared.Value); err == nil {
+			x.tell(declared, value)
+		}
+	}
+	return x.report
+}
+
+// tell reports the value of an output.
+func (x *execution) tell(declared ir.Output, value any) (sensitive bool) {
+	x.report.Outputs[declared.Key] = value
+	if sensitive = x.sensitive(declared.Value); sensitive {
+		x.report.SensitiveOutputs = append(x.report.SensitiveOutputs, declared.Key)
+	}
+	return sensitive
+}
+
 func (x *execution) output(declared ir.Output, set map[string]state.Output) error {
 	value, err := x.values().Resolve(declared.Value)
 	if err != nil {
@@ -48,13 +79,15 @@ func (x *execution) output(declared ir.Output, set map[string]state.Output) erro
 	if err := state.CheckDocument(value); err != nil {
 		return model.Errorf(model.StateError, model.ClassUser, "output '%s' cannot be committed: it %w", declared.Key, err)
 	}
-	out := state.Output{Value: value, Sensitive: x.sensitive(declared.Value), SourceNodes: sourceNodes(declared.Value)}
-	x.report.Outputs[declared.Key] = value
-	if out.Sensitive {
-		x.report.SensitiveOutputs = append(x.report.SensitiveOutputs, declared.Key)
-	}
+	out := state.Output{Value: value, Sensitive: x.tell(declared, value), SourceNodes: sourceNodes(declared.Value)}
 	committed, ok := x.plan.Snapshot.Outputs[declared.Key]
-	if !ok || !ir.Equal(committed.Value, value) || committed.Sensitive != out.Sensitive || !slices.Equal(committed.SourceNodes, out.SourceNodes) {
+	now, known := x.committed(declared.Key)
+	if !ok || !known || !ir.Equal(now, value) || committed.Sensitive != out.Sensitive || !slices.Equal(committed.SourceNodes, out.SourceNodes) {
+		if out.Sensitive && x.Secrets.Recorder != nil {
+			if out.Value, err = x.Secrets.Recorder.Seal(value, declared.Key, ""); err != nil {
+				return err
+			}
+		}
 		set[declared.Key] = out
 	}
 	return nil
@@ -83,7 +116,7 @@ func (x *execution) unresolved(declared ir.Output, err error) error {
 }
 
 // sensitive reports whether a value is made from a sensitive field, from a type that
-// is not known, or from a committed output that is sensitive.
+// is not known, from a secret, or from a committed output that is sensitive.
 func (x *execution) sensitive(v any) bool {
 	for _, ref := range model.References(v) {
 		schema := x.Schemas.Type(model.TypeOf(ref.NodeID))
@@ -94,7 +127,7 @@ func (x *execution) sensitive(v any) bool {
 			return true
 		}
 	}
-	found := false
+	found := holdsSecret(v)
 	model.Walk(v, func(v model.Value) bool {
 		if key, ok := model.AsStackOutput(v); ok {
 			found = found || x.plan.Snapshot.Outputs[key].Sensitive

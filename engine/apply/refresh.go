@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"slices"
 	"strings"
@@ -16,8 +15,8 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// Refresh reads every recorded node and compares; it changes nothing and needs no lock
-// (RF-1).
+// Refresh reads every recorded node and compares. It never changes the world; without
+// Record it changes nothing at all and needs no lock (RF-1).
 type Refresh struct {
 	Provider    func(name string) (Provider, bool)
 	Schemas     *model.Schemas
@@ -26,6 +25,10 @@ type Refresh struct {
 	Parallelism int
 	NodeTimeout time.Duration // of one read
 	DrainGrace  time.Duration // for a read that was told to stop
+	Secrets     Secrets
+	Record      *Record // nil = what is found is only reported
+	// Prune forgets rows whose resource is gone; it does nothing without Record (RF-8).
+	Prune bool
 }
 
 // Verdicts of a refresh (RF-2).
@@ -61,24 +64,18 @@ type FieldDrift struct {
 const hidden = "(sensitive)"
 
 // Run reads all rows. Reads that fail are left out of the result and returned
-// together, the first by id before the others; ctx ends the refresh as a whole.
+// together, the first by id before the others; ctx and a lost lock end the refresh as a
+// whole.
 func (r *Refresh) Run(ctx context.Context, s *state.Snapshot) (*Drift, error) {
 	edges := make(map[string][]string, len(s.Rows))
-	outputs := make(map[string]map[string]any, len(s.Rows))
-	for id, row := range s.Rows {
-		edges[id], outputs[id] = nil, row.Outputs
+	for id := range s.Rows {
+		edges[id] = nil
 	}
 	g, err := graph.Build(edges)
 	if err != nil {
 		return nil, err
 	}
-	values := resolve.Values{
-		Output: resolve.Outputs(outputs),
-		StackOutput: func(key string) (any, bool) {
-			out, ok := s.Outputs[key]
-			return out.Value, ok
-		},
-	}
+	values := r.Secrets.recorded(ctx, s)
 	var mu sync.Mutex
 	drift := &Drift{Nodes: []NodeDrift{}}
 	var failures []*model.Error
@@ -86,8 +83,11 @@ func (r *Refresh) Run(ctx context.Context, s *state.Snapshot) (*Drift, error) {
 		found, err := r.node(ctx, s.Rows[id], values)
 		mu.Lock()
 		defer mu.Unlock()
+		if model.IsKind(err, model.LeaseLostError) || model.IsKind(err, model.FencedWriteError) {
+			return err
+		}
 		if err != nil {
-			failures = append(failures, asError(err))
+			failures = append(failures, asError(r.Secrets.scrubbed(err)))
 			return nil
 		}
 		drift.Nodes = append(drift.Nodes, *found)
@@ -106,73 +106,77 @@ func (r *Refresh) Run(ctx context.Context, s *state.Snapshot) (*Drift, error) {
 }
 
 func (r *Refresh) node(ctx context.Context, row *state.Row, values resolve.Values) (*NodeDrift, error) {
-	p, err := provider(r.Provider, row)
-	if err != nil {
-		return nil, failed(err, "read", row)
-	}
 	inputs := values.Lenient(row.Properties)
-	request := &model.Request{
-		Node: model.NodeOf(row.ID), Owner: r.Owner, Attempt: row.Attempt, Inputs: inputs, Source: r.Source,
-		Prior: &model.Prior{Outputs: model.Clone(outputsOf(row)).(map[string]any), Inputs: inputs},
-	}
-	type reading struct {
-		live  model.Observed
-		found bool
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.NodeTimeout, errNodeTimeout)
-	defer cancel()
-	got, _, err := within(ctx, r.DrainGrace, func(ctx context.Context) (reading, error) {
-		live, found, err := p.Read(ctx, request)
-		return reading{live, found}, err
-	})
+	outputs, _ := r.Secrets.opened(row) // what does not open cannot be compared
+	live, exists, err := r.read(ctx, row, inputs, outputs)
 	if err != nil {
-		if errors.Is(context.Cause(ctx), errNodeTimeout) {
-			err = model.Errorf(model.ProviderError, model.ClassTransient,
-				"%s read of '%s' failed: it did not finish within %s: %w", row.Provider, row.Type, r.NodeTimeout, err)
-		}
-		return nil, failed(err, "read", row)
+		return nil, err
 	}
 	found := &NodeDrift{NodeID: row.ID, Kind: Missing, Changed: map[string]FieldDrift{}, Observed: []string{}, Unobserved: []string{}}
-	if !got.found {
+	changed := map[string]any{}
+	if exists {
+		changed = r.compare(found, row, inputs, outputs, live)
+	}
+	if r.Record == nil {
 		return found, nil
 	}
-	return found, r.compare(found, row, inputs, got.live)
+	return found, r.Record.commit(ctx, actionRefresh, r.Secrets, r.Schemas, r.batch(row, outputs, exists, changed))
+}
+
+// read asks the provider, within the time of a node.
+func (r *Refresh) read(ctx context.Context, row *state.Row, inputs, outputs map[string]any) (model.Observed, bool, error) {
+	reader := reader{find: r.Provider, timeout: r.NodeTimeout, grace: r.DrainGrace}
+	return reader.read(ctx, row, &model.Request{
+		Node: model.NodeOf(row.ID), Owner: r.Owner, Attempt: row.Attempt, Inputs: inputs, Source: r.Source,
+		Prior: &model.Prior{Outputs: model.Clone(outputs).(map[string]any), Inputs: inputs},
+	})
 }
 
 // compare overlays the inputs that the provider was handed with the recorded outputs
-// and looks at the keys that the read reported (RF-2).
-func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs map[string]any, live model.Observed) error {
+// and looks at the keys that the read reported (RF-2). It returns what differs.
+func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs, outputs map[string]any, live model.Observed) map[string]any {
 	schema := r.Schemas.Type(row.Type)
+	changed := map[string]any{}
 	for key, now := range live {
-		now, err := model.NormalizeJSON(now)
-		if err != nil {
-			return failed(model.Errorf(model.ProviderError, model.ClassUnknown, "%s read of '%s' reported '%s' in a form that is not JSON: %w", row.Provider, row.Type, key, err), "read", row)
-		}
-		recorded, ok := row.Outputs[key]
+		recorded, ok := outputs[key]
 		if !ok {
 			recorded, ok = inputs[key]
 		}
-		if ok && ir.Equal(recorded, now) {
+		if ok && ir.Equal(recorded, now) || isSealed(row.Outputs[key]) && !ok {
 			continue
 		}
+		changed[key] = now
 		drift := FieldDrift{State: recorded, Live: now}
-		if schema == nil || schema.Field(key) != nil && schema.Field(key).Sensitive {
+		if hides(schema, key) || holdsSecret(row.Properties[key]) || r.Secrets.tells(recorded) || r.Secrets.tells(now) {
 			drift = FieldDrift{State: hidden, Live: hidden}
 		}
 		found.Changed[key] = drift
 	}
-	for field := range row.Properties {
-		if _, ok := live[field]; ok {
-			found.Observed = append(found.Observed, field)
-		} else {
-			found.Unobserved = append(found.Unobserved, field)
-		}
-	}
-	slices.Sort(found.Observed)
-	slices.Sort(found.Unobserved)
+	found.Observed, found.Unobserved = coverage(row.Properties, live)
 	found.Kind = InSync
 	if len(found.Changed) > 0 {
 		found.Kind = Drifted
 	}
-	return nil
+	return changed
+}
+
+// hides reports whether the values of a field are not shown; of a type that is not known,
+// none are.
+func hides(schema *model.ResourceType, field string) bool {
+	return schema == nil || schema.Field(field) != nil && schema.Field(field).Sensitive
+}
+
+// coverage are the inputs that a read reported and those that it did not, sorted (RF-3).
+func coverage(properties map[string]any, live model.Observed) (observed, unobserved []string) {
+	observed, unobserved = []string{}, []string{}
+	for field := range properties {
+		if _, ok := live[field]; ok {
+			observed = append(observed, field)
+		} else {
+			unobserved = append(unobserved, field)
+		}
+	}
+	slices.Sort(observed)
+	slices.Sort(unobserved)
+	return observed, unobserved
 }

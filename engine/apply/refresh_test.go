@@ -16,11 +16,14 @@ import (
 
 func (b *bench) refresh(ctx context.Context) (*apply.Drift, error) {
 	b.Helper()
-	r := &apply.Refresh{
+	return b.refresher().Run(ctx, b.snapshot())
+}
+
+func (b *bench) refresher() *apply.Refresh {
+	return &apply.Refresh{
 		Provider: func(string) (apply.Provider, bool) { return b.world, true }, Schemas: schemas(b),
 		Parallelism: 2, NodeTimeout: time.Minute, DrainGrace: time.Second,
 	}
-	return r.Run(ctx, b.snapshot())
 }
 
 func TestRefresh(t *testing.T) {

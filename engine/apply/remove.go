@@ -11,12 +11,12 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// deletePhase destroys what is not declared any more, dependents first, in the order
-// that the rows recorded (EX-2).
+// deletePhase destroys what is not declared any more and did not have to go earlier,
+// dependents first, in the order that the rows recorded (EX-2).
 func (x *execution) deletePhase(ctx context.Context) error {
 	due := map[string]*plan.Change{}
 	for i := range x.plan.Changes {
-		if c := &x.plan.Changes[i]; c.Action == plan.Delete && !x.settled[c.NodeID] {
+		if c := &x.plan.Changes[i]; x.deletes(c) {
 			due[c.NodeID] = c
 		}
 	}
@@ -30,12 +30,12 @@ func (x *execution) deletePhase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.walk(g, true, func(id string) error {
-		if c := due[id]; c != nil {
-			return x.node(c, x.delete)
-		}
-		return nil
-	})
+	return x.destroyAll(g, due)
+}
+
+// deletes reports whether a change still is to be deleted: each is at most once (EX-17).
+func (x *execution) deletes(c *plan.Change) bool {
+	return c.Action == plan.Delete && !x.gone[c.NodeID]
 }
 
 // delete destroys a recorded node and forgets it (EX-17), or the old half that an
@@ -64,7 +64,10 @@ func (x *execution) delete(ctx context.Context, c *plan.Change) error {
 		}
 		return x.alongside(err, state.Batch{PutRows: []*state.Row{row}})
 	}
-	x.note(func() { x.report.Deleted = append(x.report.Deleted, row.ID) })
+	x.note(func() {
+		x.gone[row.ID] = true
+		x.report.Deleted = append(x.report.Deleted, row.ID)
+	})
 	return x.commit(state.Batch{DeleteRows: []string{row.ID}})
 }
 
@@ -78,7 +81,7 @@ func (x *execution) settle(ctx context.Context, id string, entry *state.PendingD
 		return err
 	}
 	x.note(func() {
-		x.settled[id+plan.PendingSuffix] = true
+		x.gone[id+plan.PendingSuffix] = true
 		x.report.Deleted = append(x.report.Deleted, id+plan.PendingSuffix)
 	})
 	return nil
@@ -159,7 +162,7 @@ func (x *execution) keepers() {
 	for i := range x.plan.Changes {
 		c := &x.plan.Changes[i]
 		if row := x.plan.Snapshot.Rows[c.NodeID]; row != nil && c.Action == plan.Noop {
-			x.own(row.ID, row.Type, x.before.Lenient(row.Properties))
+			x.own(row.ID, row.Type, x.recorded.Lenient(row.Properties))
 		}
 	}
 }

@@ -29,6 +29,9 @@ type Run struct {
 	Parallelism int    // nodes at work at once
 	// NodeTimeout bounds the work of one node (EX-3).
 	NodeTimeout time.Duration
+	// Backoff is how long to wait before a state write that found no store is tried again,
+	// and whether it is; nil = it never is.
+	Backoff func(attempt int) (time.Duration, bool)
 	// DrainGrace is how long calls in flight may go on once the run stops, and again
 	// how long a cancelled call may take to return before it is abandoned (GR-17,
 	// EX-33).
@@ -37,17 +40,24 @@ type Run struct {
 	NewID      func() string
 	Events     func(Event) // may be nil
 	Gate       Gate        // may be nil
+	Secrets    Secrets
 }
 
 // Gate is asked before the first work of a phase; its error ends the run there (AP-25).
 type Gate func(ctx context.Context, phase Phase, p *plan.Plan) error
 
+// ErrHandOver is the cause with which the context of a run ends when another process is to
+// go on with it: nothing is undone then, whatever the plan says of failures (EX-37).
+var ErrHandOver = errors.New("the run is handed over")
+
 // Apply runs the plan. The report is returned beside an error as well (EX-34).
 //
 // A failure, a lost lock and the end of ctx stop the run: no further node starts, calls
-// in flight may finish and are recorded, nothing is undone, and the rows that were
-// written ahead stay (EX-26). The end of ctx is an InterruptedRunError, a lost lock a
-// LeaseLostError, or the FencedWriteError that showed it.
+// in flight may finish and are recorded. What phases 0 and 1 did is then undone, if the
+// plan says so (EX-23), unless the lock is lost (EX-28) or ctx ended with ErrHandOver; the
+// row of the node that failed stays as it was written ahead (EX-26). The end of ctx is an
+// InterruptedRunError, a lost lock a LeaseLostError, or the FencedWriteError that showed
+// it.
 func (r *Run) Apply(ctx context.Context, p *plan.Plan) (*Report, error) {
 	x := r.begin(ctx, p)
 	defer x.end()
@@ -58,7 +68,8 @@ func (r *Run) Apply(ctx context.Context, p *plan.Plan) (*Report, error) {
 		}
 	}
 	x.emit(Event{Phase: "run_start", Detail: map[string]any{"planned": len(p.Changes), "actionable": actionable}})
-	err := x.phases(ctx)
+	err := x.Secrets.scrubbed(x.phases(ctx))
+	x.scrubReport()
 	x.emit(Event{Phase: "run_finish", Detail: map[string]any{
 		"created": len(x.report.Created), "updated": len(x.report.Updated), "replaced": len(x.report.Replaced),
 		"deleted": len(x.report.Deleted), "rolled_back": len(x.report.RolledBack),
@@ -73,6 +84,8 @@ type execution struct {
 	changes map[string]*plan.Change
 	scope   map[string]bool // ids that may be written
 	before  resolve.Values  // what was recorded when the run started
+	// recorded is before without secrets: what is idle does not need its own (PL-4).
+	recorded resolve.Values
 
 	stopped  context.Context // ends when no further node may start
 	stop     context.CancelCauseFunc
@@ -86,34 +99,58 @@ type execution struct {
 	mu       sync.Mutex // guards all below
 	live     map[string]map[string]any
 	report   *Report
-	settled  map[string]bool   // pending destroys of an earlier run that are done, by change id
-	owners   map[string]string // type and address of an object → the node that keeps or made it
+	gone     map[string]bool                  // deletes that are done, by change id
+	early    map[string]*state.Row            // replaces whose old half went in phase 0, with the row that is written ahead
+	old      map[string]*state.PendingDestroy // old halves that this run's replaces left to the clean-up
+	cleaned  map[string]bool                  // of these, those that are gone
+	tried    map[string]bool                  // nodes whose create was called
+	written  map[string]*state.Row            // rows that this run wrote, as they are now; nil = deleted
+	undos    []undo                           // in order of completion
+	restored map[string]map[string]any        // outputs of what undos created again
+	owners   map[string]string                // type and address of an object → the node that keeps or made it
 	failures []*model.Error
 	lost     error
 }
 
+// begin starts a run.
 func (r *Run) begin(ctx context.Context, p *plan.Plan) *execution {
-	x := &execution{
-		Run: r, plan: p, report: NewReport(),
-		changes: make(map[string]*plan.Change, len(p.Changes)),
-		live:    make(map[string]map[string]any, len(p.Snapshot.Rows)),
-		settled: map[string]bool{}, owners: map[string]string{}, ended: make(chan struct{}),
-	}
-	for i := range p.Changes {
-		x.changes[p.Changes[i].NodeID] = &p.Changes[i]
-	}
-	x.scope = scope(p)
-	recorded := make(map[string]map[string]any, len(p.Snapshot.Rows))
-	for id, row := range p.Snapshot.Rows {
-		recorded[id], x.live[id] = row.Outputs, row.Outputs
-	}
-	x.before = resolve.Values{Output: resolve.Outputs(recorded), StackOutput: x.committed}
+	x := newExecution(r, p)
 	x.keepers()
 	detached := context.WithoutCancel(ctx)
 	x.stopped, x.stop = context.WithCancelCause(ctx)
 	x.calls, x.cutCalls = context.WithCancelCause(detached)
 	x.writes, x.cut = context.WithCancelCause(detached)
 	go x.watch()
+	return x
+}
+
+// newExecution is a run that has not begun.
+func newExecution(r *Run, p *plan.Plan) *execution {
+	x := &execution{
+		Run: r, plan: p, report: NewReport(),
+		changes: make(map[string]*plan.Change, len(p.Changes)), scope: scope(p),
+		live:    make(map[string]map[string]any, len(p.Snapshot.Rows)),
+		written: map[string]*state.Row{}, restored: map[string]map[string]any{},
+		early: map[string]*state.Row{}, old: map[string]*state.PendingDestroy{},
+		gone: map[string]bool{}, cleaned: map[string]bool{}, tried: map[string]bool{},
+		owners: map[string]string{}, ended: make(chan struct{}),
+	}
+	for i := range p.Changes {
+		x.changes[p.Changes[i].NodeID] = &p.Changes[i]
+	}
+	recorded := make(map[string]map[string]any, len(p.Snapshot.Rows))
+	for id, row := range p.Snapshot.Rows {
+		outputs, _ := r.Secrets.opened(row) // what does not open has no value
+		recorded[id], x.live[id] = outputs, outputs
+	}
+	for id, entry := range p.Snapshot.Pending {
+		// While the new half is not confirmed, what refers to the node was made from the old.
+		if row := p.Snapshot.Rows[id]; row == nil || row.Status != state.StatusCreated {
+			recorded[id], _ = r.Secrets.opened(entry.Row)
+		}
+	}
+	x.recorded = resolve.Values{Output: resolve.Outputs(recorded), StackOutput: x.committed}
+	x.before = x.withSecrets(x.recorded)
 	return x
 }
 
@@ -132,10 +169,17 @@ func (x *execution) watch() {
 	defer grace.Stop()
 	select {
 	case <-x.ended:
+		return
 	case <-x.Lease.Lost():
 		_ = x.lose(x.leaseLost())
+		return
 	case <-grace.C:
 		x.cutCalls(errDrained)
+	}
+	select { // a rollback may still be at work
+	case <-x.ended:
+	case <-x.Lease.Lost():
+		_ = x.lose(x.leaseLost())
 	}
 }
 
@@ -149,43 +193,20 @@ func (x *execution) end() {
 // errDrained cuts a call because the run stopped.
 var errDrained = errors.New("the run stopped and the call did not finish in time")
 
-// phases runs one phase after the other (EX-1).
+// phases runs one phase after the other, each only if all before it succeeded (EX-1).
+// Only what the first two did can be undone.
 func (x *execution) phases(ctx context.Context) error {
-	for _, phase := range []func(context.Context) error{x.changePhase, x.deletePhase} {
+	for _, phase := range []func(context.Context) error{x.earlyPhase, x.changePhase} {
+		if err := phase(ctx); err != nil {
+			return x.orphaned(x.rollback(ctx, err))
+		}
+	}
+	for _, phase := range []func(context.Context) error{x.cleanupPhase, x.deletePhase, x.outputPhase} {
 		if err := phase(ctx); err != nil {
 			return err
 		}
 	}
-	return x.outputPhase(ctx)
-}
-
-// changePhase creates, updates and replaces, and rewrites the rows of state-only
-// changes and of those that the plan brings in line silently.
-func (x *execution) changePhase(ctx context.Context) error {
-	var idle []string
-	pending := false
-	for i := range x.plan.Changes {
-		switch c := &x.plan.Changes[i]; {
-		case c.Action == plan.Delete:
-		case c.Pending():
-			pending = true
-		default:
-			idle = append(idle, c.NodeID)
-		}
-	}
-	if pending || x.plan.Unsynced() {
-		if err := x.pass(ctx, PhaseChange); err != nil {
-			return err
-		}
-		if err := x.sync(); err != nil {
-			return err
-		}
-	}
-	if !pending {
-		x.report.Noop = append(x.report.Noop, idle...)
-		return nil
-	}
-	return x.walk(x.plan.Graph, false, x.change)
+	return nil
 }
 
 // pass asks the lock and the gate whether a phase may begin.
@@ -244,6 +265,7 @@ func asError(err error) *model.Error {
 	return model.Errorf(model.AtlantideError, model.ClassUnknown, "%w", err)
 }
 
+// interrupted is the error of a run that was told to end; a rollback says more.
 func interrupted(ctx context.Context) *model.Error {
 	e := model.Errorf(model.InterruptedRunError, model.ClassUnknown,
 		"the run was interrupted; what was done is recorded and nothing was undone; plan again to see what is left")
@@ -255,11 +277,15 @@ func interrupted(ctx context.Context) *model.Error {
 // that showed it first.
 func (x *execution) lose(err error) error {
 	x.mu.Lock()
-	if x.lost == nil {
+	first := x.lost == nil
+	if first {
 		x.lost = err
 	}
 	err = x.lost
 	x.mu.Unlock()
+	if first {
+		x.emit(Event{Phase: "lease_lost", Detail: map[string]any{"owner": x.Lease.Fence().Holder, "reason": err.Error()}})
+	}
 	x.stop(err)
 	x.cutCalls(err)
 	x.cut(err)
@@ -275,25 +301,6 @@ func (x *execution) leaseLost() error {
 	return e
 }
 
-// committed is a stack output as it was committed before the run (EX-7).
-func (x *execution) committed(key string) (any, bool) {
-	out, ok := x.plan.Snapshot.Outputs[key]
-	return out.Value, ok
-}
-
-// values are the outputs as they are now.
-func (x *execution) values() resolve.Values {
-	return resolve.Values{
-		Output: func(ref model.Reference) (any, bool) {
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			v, ok := x.live[ref.NodeID][ref.Output]
-			return v, ok
-		},
-		StackOutput: x.committed,
-	}
-}
-
 // note changes what is shared between nodes.
 func (x *execution) note(change func()) {
 	x.mu.Lock()
@@ -301,12 +308,24 @@ func (x *execution) note(change func()) {
 	change()
 }
 
+// scrubReport takes the secrets of the run out of the reasons in its report.
+func (x *execution) scrubReport() {
+	if x.Secrets.Scrub == nil {
+		return
+	}
+	for _, reasons := range []map[string]string{x.report.RollbackFailed, x.report.PoisonFailed, x.report.Orphaned} {
+		for id, reason := range reasons {
+			reasons[id] = x.Secrets.Scrub(reason)
+		}
+	}
+}
+
 // emit hands an event to the sink, whose failure breaks nothing.
 func (x *execution) emit(e Event) {
 	if x.Events == nil {
 		return
 	}
-	e.RunID, e.At = x.Lease.Fence().Holder, x.Now()
+	e.RunID, e.At, e.Detail = x.Lease.Fence().Holder, x.Now(), x.Secrets.scrubbedDetail(e.Detail)
 	x.sink.Lock()
 	defer x.sink.Unlock()
 	defer func() { _ = recover() }()

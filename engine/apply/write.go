@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
@@ -22,20 +23,91 @@ func (x *execution) commit(batch state.Batch) error {
 		return err
 	}
 	fence := x.Lease.Fence()
-	for i, row := range batch.PutRows {
-		batch.PutRows[i] = row.Clone()
-		batch.PutRows[i].Epoch = fence.Epoch
+	if err := x.seal(&batch, fence.Epoch); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(x.writes, x.NodeTimeout)
 	defer cancel()
-	err := x.Store.Commit(ctx, x.Partition, fence, batch)
+	err := x.persist(ctx, func() error { return x.Store.Commit(ctx, x.Partition, fence, batch) })
 	if model.IsKind(err, model.FencedWriteError) {
 		return x.lose(err)
 	}
 	if err != nil && x.writes.Err() != nil {
 		return context.Cause(x.writes)
 	}
+	if err == nil {
+		x.keep(batch)
+	}
 	return stateError(err)
+}
+
+// persist asks the store, and asks again while it is not available and the lock is held
+// (LS-22): every try proves the fence anew, and a write whose answer was lost may be
+// repeated.
+func (x *execution) persist(ctx context.Context, ask func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := ask()
+		if err == nil || x.Backoff == nil || !errors.Is(err, state.ErrUnavailable) || x.Lease.Check() != nil {
+			return err
+		}
+		wait, again := x.Backoff(attempt)
+		if !again {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// seal gives a batch rows of its own, with what is sensitive encrypted: nothing is written
+// on any other way.
+func (x *execution) seal(batch *state.Batch, epoch int64) error {
+	rows, entries := slices.Clone(batch.PutRows), slices.Clone(batch.PutPending)
+	for i, row := range rows {
+		sealed, err := x.Secrets.sealed(row, x.Schemas)
+		if err != nil {
+			return err
+		}
+		rows[i] = sealed.Clone()
+		rows[i].Epoch = epoch
+	}
+	for i, entry := range entries {
+		sealed, err := x.Secrets.sealed(entry.Row, x.Schemas)
+		if err != nil {
+			return err
+		}
+		entries[i] = &state.PendingDestroy{NodeID: entry.NodeID, Row: sealed.Clone(), Mode: entry.Mode}
+	}
+	batch.PutRows, batch.PutPending = rows, entries
+	return nil
+}
+
+// keep remembers what is written: the fence keeps everybody else from writing, so that
+// a rollback need not read it back.
+func (x *execution) keep(batch state.Batch) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, id := range batch.DeleteRows {
+		x.written[id] = nil
+	}
+	for _, row := range batch.PutRows {
+		x.written[row.ID] = row
+	}
+}
+
+// row is the row of a node as it is now; nil without one.
+func (x *execution) row(id string) *state.Row {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if row, ok := x.written[id]; ok {
+		return row
+	}
+	return x.plan.Snapshot.Rows[id]
 }
 
 // scope is what a run of the plan may write: the nodes that it has a verdict on and the

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,60 +12,122 @@ import (
 // edge may be named twice. A target that is not a node is an IRError that names both
 // ends (GR-6), a cycle a CycleError (GR-7, GR-8).
 func Build(edges map[string][]string) (*Graph, error) {
-	g := &Graph{
-		ids:        make([]string, 0, len(edges)),
-		index:      make(map[string]int, len(edges)),
-		deps:       make([][]int, len(edges)),
-		dependents: make([][]int, len(edges)),
-	}
+	ids := make([]string, 0, len(edges))
 	for id := range edges {
-		g.ids = append(g.ids, id)
+		ids = append(ids, id)
 	}
-	slices.Sort(g.ids)
-	for i, id := range g.ids {
+	slices.Sort(ids)
+	ordered := make([][]string, len(ids))
+	for i, id := range ids {
+		ordered[i] = edges[id]
+	}
+	return BuildSorted(ids, ordered)
+}
+
+// BuildSorted is Build for ids that are sorted and distinct; edges[i] are those of
+// ids[i]. The graph keeps ids.
+func BuildSorted(ids []string, edges [][]string) (*Graph, error) {
+	g := &Graph{ids: ids, index: make(map[string]int, len(ids))}
+	for i, id := range ids {
 		g.index[id] = i
 	}
-	for i, id := range g.ids {
-		targets, err := g.targets(id, edges[id])
-		if err != nil {
-			return nil, err
-		}
-		g.deps[i] = targets
-		for _, target := range targets {
-			g.dependents[target] = append(g.dependents[target], i) // i ascends
-		}
+	var err error
+	if g.deps, err = g.resolve(edges); err != nil {
+		return nil, err
 	}
+	g.dependents = reversed(g.deps)
 	if cycles := g.cycles(); len(cycles) > 0 {
 		return nil, cycleError(cycles)
 	}
 	return g, nil
 }
 
-func (g *Graph) targets(id string, names []string) ([]int, error) {
-	if len(names) == 0 {
-		return nil, nil
+// resolve turns the names of every node's targets into numbers.
+func (g *Graph) resolve(edges [][]string) ([][]int, error) {
+	total := 0
+	for _, names := range edges {
+		total += len(names)
 	}
-	targets := make([]int, 0, len(names))
-	for _, name := range names {
-		target, ok := g.index[name]
-		if !ok {
-			return nil, model.Errorf(model.IRError, model.ClassUser,
-				"%s depends on %s, which is not declared; check the id for a typing error", id, name)
+	all := make([]int, 0, total) // holds the lists of all nodes
+	deps := make([][]int, len(edges))
+	for i, names := range edges {
+		from := len(all)
+		for _, name := range names {
+			target, ok := g.index[name]
+			if !ok {
+				return nil, g.undeclared(g.ids[i], name)
+			}
+			all = append(all, target)
 		}
-		targets = append(targets, target)
+		targets := all[from:]
+		slices.Sort(targets)
+		all = all[:from+len(slices.Compact(targets))]
+		deps[i] = all[from:len(all):len(all)]
 	}
-	slices.Sort(targets)
-	return slices.Compact(targets), nil
+	return deps, nil
 }
 
+// reversed turns every edge around; the lists ascend.
+func reversed(edges [][]int) [][]int {
+	counts, total := make([]int, len(edges)), 0
+	for _, targets := range edges {
+		total += len(targets)
+		for _, target := range targets {
+			counts[target]++
+		}
+	}
+	all := make([]int, total) // holds the lists of all nodes
+	out := make([][]int, len(edges))
+	for i, n := range counts {
+		out[i], all = all[:0:n], all[n:]
+	}
+	for i, targets := range edges {
+		for _, target := range targets {
+			out[target] = append(out[target], i)
+		}
+	}
+	return out
+}
+
+func (g *Graph) undeclared(id, name string) error {
+	err := model.Errorf(model.IRError, model.ClassUser,
+		"%s depends on %s, which is not declared", id, name)
+	err.Nodes = []string{id}
+	others := slices.DeleteFunc(slices.Clone(g.ids), func(other string) bool { return other == id })
+	if err.Hint = model.DidYouMean(name, others); err.Hint == "" {
+		err.Hint = "check the id for a typing error, or declare it"
+	}
+	return err
+}
+
+// maxShown bounds how many cycles, and members of one, the text of an error names.
+const maxShown = 20
+
 func cycleError(cycles [][]string) error {
-	texts := make([]string, len(cycles))
-	for i, members := range cycles {
-		texts[i] = strings.Join(members, " -> ")
+	texts := make([]string, 0, maxShown+1)
+	for _, members := range cycles[:min(len(cycles), maxShown)] {
+		texts = append(texts, joined(members))
+	}
+	if n := len(cycles) - maxShown; n > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", n))
 	}
 	err := model.Errorf(model.CycleError, model.ClassUser, "dependency cycle: %s", strings.Join(texts, "; "))
 	err.Cycles = cycles
+	err.Nodes = cycles[0]
+	err.Hint = "take one of the references or depends_on between them away"
+	if len(cycles[0]) == 1 {
+		err.Hint = "take the reference or depends_on to itself away"
+	}
 	return err
+}
+
+// joined is the first members of a cycle, and how many there are beyond them.
+func joined(members []string) string {
+	text := strings.Join(members[:min(len(members), maxShown)], " -> ")
+	if n := len(members) - maxShown; n > 0 {
+		text += fmt.Sprintf(" -> and %d more", n)
+	}
+	return text
 }
 
 // cycles lists the members of every strongly connected component with more than one,
@@ -94,6 +157,7 @@ type search struct {
 	low     []int
 	onStack []bool
 	stack   []int
+	path    []frame // kept from one root to the next for its space
 	found   [][]string
 }
 
@@ -108,7 +172,8 @@ func (s *search) enter(node int) frame {
 }
 
 func (s *search) from(root int) {
-	path := []frame{s.enter(root)}
+	path := s.path[:0]
+	path = append(path, s.enter(root))
 	for len(path) > 0 {
 		top := &path[len(path)-1]
 		if top.next < len(s.g.deps[top.node]) {
@@ -132,6 +197,7 @@ func (s *search) from(root int) {
 			s.leave(node)
 		}
 	}
+	s.path = path
 }
 
 // leave takes the component whose first visited member is root off the stack.
@@ -140,7 +206,7 @@ func (s *search) leave(root int) {
 	for s.stack[at] != root {
 		at--
 	}
-	members := slices.Clone(s.stack[at:])
+	members := s.stack[at:] // until the stack grows again
 	s.stack = s.stack[:at]
 	for _, m := range members {
 		s.onStack[m] = false

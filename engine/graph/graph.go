@@ -1,5 +1,5 @@
-// Package graph owns the dependency graph of nodes: build, cycles, order, closure
-// and the parallel walk. It works on ids and edges alone.
+// Package graph owns the dependency graph of nodes: build, cycles, order, closure, the
+// parallel walk and its texts (Mermaid, DOT). It works on ids and edges alone.
 //
 // It must never know what a node is, nor why an edge exists.
 package graph

@@ -119,6 +119,43 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
+// What the author of the edges reads beside the error, and the nodes that it concerns.
+func TestBuildErrorsSayWhatToDo(t *testing.T) {
+	var ring []string
+	edges := map[string][]string{}
+	for i := range 30 {
+		ring = append(ring, fmt.Sprintf("n%02d", i))
+		edges[ring[i]] = []string{fmt.Sprintf("n%02d", (i+1)%30)}
+	}
+	for _, tc := range []struct {
+		why     string
+		edges   map[string][]string
+		message string
+		hint    string
+		nodes   []string
+	}{
+		{"a target that is misspelt", map[string][]string{"s:p.T:first": nil, "s:p.T:b": {"s:p.T:frist"}},
+			"s:p.T:b depends on s:p.T:frist, which is not declared", "did you mean 's:p.T:first'?", []string{"s:p.T:b"}},
+		{"nobody meant the node itself", map[string][]string{"s:p.T:a": {"s:p.T:b"}},
+			"s:p.T:a depends on s:p.T:b, which is not declared", "check the id for a typing error, or declare it", []string{"s:p.T:a"}},
+		{"a cycle", map[string][]string{"a": {"b"}, "b": {"a"}},
+			"dependency cycle: a -> b", "take one of the references or depends_on between them away", []string{"a", "b"}},
+		{"a node alone", map[string][]string{"a": {"a"}},
+			"dependency cycle: a", "take the reference or depends_on to itself away", []string{"a"}},
+		{"a long cycle is not shown whole", edges,
+			"dependency cycle: " + strings.Join(ring[:20], " -> ") + " -> and 10 more", "take one of the references or depends_on between them away", ring},
+	} {
+		_, err := graph.Build(tc.edges)
+		var e *model.Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%s: error %v", tc.why, err)
+		}
+		if e.Message != tc.message || e.Hint != tc.hint || !cmp.Equal(e.Nodes, tc.nodes) {
+			t.Errorf("%s: %q; %q of %v", tc.why, e.Message, e.Hint, e.Nodes)
+		}
+	}
+}
+
 // dag draws an acyclic set of edges: a node depends on earlier ones only, under ids in
 // which earlier does not mean smaller.
 func dag(t *rapid.T) map[string][]string {

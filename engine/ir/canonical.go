@@ -72,7 +72,9 @@ func SHA256(data []byte) string { return DigestPrefix + hexSHA256(data) }
 
 func hexSHA256(data []byte) string {
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 const (

@@ -4,7 +4,11 @@
 // It must never know the language that produced it, nor how it is planned or applied.
 package ir
 
-import "io/fs"
+import (
+	"io/fs"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
 
 // Version of the IR document.
 const Version = 1
@@ -57,6 +61,10 @@ type Compilation struct {
 	EnvsSelected []string          // sorted
 	Pins         map[string]string // provider → version
 	Warnings     []string
+	Diagnostics  []model.Diagnostic // the same warnings, with their places
+	// Origins are where the nodes are declared, in the order of the document's; nil when
+	// that is not known. No hash and no stored byte depends on them.
+	Origins []model.Place
 	// Source is the tree that the config was compiled with; nil = none. Its providers
 	// read the same one when the compilation is applied.
 	Source fs.FS

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
@@ -11,47 +10,55 @@ import (
 
 // build turns what was declared into the document, its graph and its hashes.
 func (ev *evaluation) build() (*Result, error) {
-	doc, pins := ev.document()
-	g, err := graph.Build(doc.Edges())
-	if err != nil {
-		return nil, err
+	resources := ev.registry.sorted()
+	doc, pins := ev.document(resources)
+	c := &ir.Compilation{
+		Document:     doc,
+		Outputs:      ev.registry.outputs,
+		Policies:     ev.registry.policies,
+		Inputs:       ev.consumed,
+		EnvsDeclared: ev.declaredEnvs(),
+		EnvsSelected: ev.selected,
+		Pins:         pins,
+		Warnings:     ev.warnings,
+		Diagnostics:  ev.diagnostics,
+		Origins:      ev.origins(resources),
+		Source:       ev.options.Source,
 	}
-	hash, err := doc.Hash()
+	g, err := graph.BuildSorted(doc.Adjacency())
 	if err != nil {
-		return nil, err
+		return nil, c.Located(err)
 	}
-	hashes, err := ir.Hashes(doc, g.Order())
-	if err != nil {
-		return nil, err
+	if c.Hash, err = doc.Hash(); err != nil {
+		return nil, c.Located(err)
 	}
-	return &Result{
-		Compilation: &ir.Compilation{
-			Document:     doc,
-			Hash:         hash,
-			Hashes:       hashes,
-			Outputs:      ev.registry.outputs,
-			Policies:     ev.registry.policies,
-			Inputs:       ev.consumed,
-			EnvsDeclared: ev.declaredEnvs(),
-			EnvsSelected: ev.selected,
-			Pins:         pins,
-			Warnings:     ev.warnings,
-			Source:       ev.options.Source,
-		},
-		Graph: g,
-	}, nil
+	if c.Hashes, err = ir.Hashes(doc, g.Order()); err != nil {
+		return nil, c.Located(err)
+	}
+	return &Result{Compilation: c, Graph: g}, nil
 }
 
-func (ev *evaluation) document() (*ir.Document, map[string]string) {
-	doc := &ir.Document{Nodes: make([]ir.Node, 0, len(ev.registry.resources))}
+// origins are where resources are declared.
+func (ev *evaluation) origins(resources []*resource) []model.Place {
+	places := make([]model.Place, len(resources))
+	for i, res := range resources {
+		places[i] = ev.placeAt(res.at)
+	}
+	return places
+}
+
+func (ev *evaluation) document(resources []*resource) (*ir.Document, map[string]string) {
+	doc := &ir.Document{Nodes: make([]ir.Node, 0, len(resources))}
 	pins := map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(ev.registry.resources)) {
-		res := ev.registry.resources[id]
-		version := ""
-		if p := ev.options.Schemas.Provider(res.class.typ.Provider); p != nil {
-			version = p.Version
+	for _, res := range resources {
+		provider := res.class.typ.Provider
+		version, known := pins[provider]
+		if !known {
+			if p := ev.options.Schemas.Provider(provider); p != nil {
+				version = p.Version
+			}
+			pins[provider] = version
 		}
-		pins[res.class.typ.Provider] = version
 		doc.Nodes = append(doc.Nodes, res.node(version))
 	}
 	return doc, pins
@@ -61,9 +68,7 @@ func (ev *evaluation) document() (*ir.Document, map[string]string) {
 func (r *resource) node(version string) ir.Node {
 	var deps []string
 	for _, v := range r.properties {
-		for _, ref := range model.References(v) {
-			deps = append(deps, ref.NodeID)
-		}
+		deps = appendReferenced(deps, v)
 	}
 	slices.Sort(deps)
 	return ir.Node{
@@ -80,4 +85,22 @@ func (r *resource) node(version string) ir.Node {
 		IgnoreChanges:       r.lifecycle.ignoreChanges,
 		Aliases:             r.lifecycle.aliases,
 	}
+}
+
+// appendReferenced adds the ids of the nodes whose outputs v reads, at any depth.
+func appendReferenced(ids []string, v model.Value) []string {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			ids = appendReferenced(ids, item)
+		}
+	case map[string]any:
+		if ref, ok := model.AsReference(v); ok {
+			return append(ids, ref.NodeID)
+		}
+		for _, item := range v {
+			ids = appendReferenced(ids, item)
+		}
+	}
+	return ids
 }

@@ -26,6 +26,7 @@ const maxDepth = 1000
 const (
 	sharedCost  = 4
 	markerBytes = 1024
+	mapParts    = 8 // how many parts an empty map and an empty dict weigh
 )
 
 // canonical is the form of a value in the IR (lang.md §12.1); root names it in errors.
@@ -39,6 +40,7 @@ func canonical(t *starlark.Thread, v starlark.Value, root string) (model.Value, 
 type canonicalizer struct {
 	thread *starlark.Thread
 	root   string
+	field  string // of the root; part of its name in errors
 	path   []step // from the root to the value at hand
 	unpaid int    // handles and structured values around it
 }
@@ -51,7 +53,7 @@ type step struct {
 
 func (c *canonicalizer) errorf(format string, args ...any) error {
 	var b strings.Builder
-	b.WriteString(c.root)
+	b.WriteString(c.root + c.field)
 	for _, s := range c.path {
 		if s.index >= 0 {
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")
@@ -138,32 +140,38 @@ func (c *canonicalizer) list(v starlark.Indexable) (model.Value, error) {
 }
 
 func (c *canonicalizer) dict(d *starlark.Dict) (model.Value, error) {
-	if err := c.alloc(d.Len()); err != nil {
+	if err := c.alloc(d.Len() + mapParts); err != nil {
 		return nil, err
 	}
 	out := make(map[string]any, d.Len())
+	var err error
 	for k, v := range d.Entries() {
-		key, err := py.Str(c.thread, k)
-		if err != nil {
-			return nil, c.errorf("has a key of type %s, which has no text form", py.TypeName(k))
-		}
-		if !utf8.ValidString(key) {
-			return nil, c.errorf("has a key with a lone surrogate, which no encoding can carry")
-		}
-		if _, taken := out[key]; taken {
-			return nil, c.errorf("has two keys whose text is '%s'", key)
-		}
-		if out[key], err = c.at(step{key: key, index: -1}, v); err != nil {
-			return nil, err
+		if err = c.entry(out, k, v); err != nil {
+			break
 		}
 	}
-	return out, nil
+	return out, err
+}
+
+func (c *canonicalizer) entry(out map[string]any, k, v starlark.Value) error {
+	key, err := py.Str(c.thread, k)
+	if err != nil {
+		return c.errorf("has a key of type %s, which has no text form", py.TypeName(k))
+	}
+	if !utf8.ValidString(key) {
+		return c.errorf("has a key with a lone surrogate, which no encoding can carry")
+	}
+	if _, taken := out[key]; taken {
+		return c.errorf("has two keys whose text is '%s'", key)
+	}
+	out[key], err = c.at(step{key: key, index: -1}, v)
+	return err
 }
 
 func (c *canonicalizer) nested(n *nested) (model.Value, error) {
 	c.unpaid++
 	defer func() { c.unpaid-- }()
-	if err := c.alloc(2 * len(n.fields)); err != nil {
+	if err := c.alloc(2*len(n.fields) + mapParts); err != nil {
 		return nil, err
 	}
 	out := make(map[string]any, len(n.fields))

@@ -143,6 +143,9 @@ func TestValues(t *testing.T) {
 		{"LX-17", "b=B('b',bucket='x')\nr = b.arn[0], b.arn['k'][1]", "(Transform(op='index', args=(Ref(node_id='default:test.B:b', attr='arn'), 0)), Transform(op='index', args=(Transform(op='index', args=(Ref(node_id='default:test.B:b', attr='arn'), 'k')), 1)))"},
 		{"a structured value reads back by its fields", "g = Rule(port='80')\nr = g.port, g.protocol, g.cidr, g == Rule(port=80)", "(80, 'tcp', None, True)"},
 		{"lifecycle", "l = Lifecycle(True, aliases=['a'])\nr = l, l.aliases, W('w', lifecycle=l).lifecycle.prevent_destroy", "(Lifecycle(prevent_destroy=True, create_before_destroy=False, ignore_changes=(), aliases=('a',)), ('a',), True)"},
+		{"a lifecycle is equal by its fields", "a = Lifecycle(True, ignore_changes=['x'])\nr = a == Lifecycle(prevent_destroy=True, ignore_changes=('x',)), a == Lifecycle(True), Lifecycle(aliases=['x']) == Lifecycle(ignore_changes=['x']), {a: 1}[Lifecycle(True, ignore_changes={'x'})], a == 1", "(True, False, False, 1, False)"},
+		{"a type names itself, on the class as well", "r = W.type_name(), W.provider_name(), W('w').type_name()", "('test.W', 'test', 'test.W')"},
+		{"EnvSchema itself declares nothing", "r = str(Config(EnvSchema, envs={'d': {'region': 'r'}}).env('d'))", `"EnvSchema('d', {'name_prefix': None, 'region': 'r', 'tags': None})"`},
 		{"policy levels are texts", "r = PolicyLevel.ADVISORY, REQUIRE_TAGS", "('advisory', 'require-tags')"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -251,6 +254,12 @@ func TestFailures(t *testing.T) {
 		{"127", "Lifecycle(aliases='old')", "RegistryError", 1, 1, "aliases 'old'"},
 		{"127", "W('w', depends_on='q')", "IRError", 1, 1, "depends_on"},
 		{"127", "W('w', depends_on=[5])", "IRError", 1, 1, "depends_on int"},
+		{"depends_on of a dict", "W('w', depends_on={'a': 1})", "IRError", 1, 1, "depends_on dict"},
+		{"depends_on of None", "W('w', depends_on=None)", "IRError", 1, 1, "depends_on NoneType"},
+		{"a list field takes no dict", "B('b', bucket='x', names={'a': 'b'})", "LanguageError", 1, 1, "names list dict"},
+		{"nor what is walked to values of another type", "B('b', bucket='x', names=range(2))", "LanguageError", 1, 1, "names.0 str 0 int"},
+		{"a reference that an iterator gives is found out too late", "w = W('w')\nB('b', bucket='x', names=map(lambda v: v.out, [w]))", "LanguageError", 2, 1, "names.0 str"},
+		{"what walking a list field raises", "B('b', bucket='x', names=map(lambda v: v / 0, [1]))", "LanguageError", 1, 0, "ZeroDivisionError"},
 		{"127", "w = W('w')\nW('v', depends_on=w)", "IRError", 2, 1, "depends_on W"},
 		{"a lifecycle is no dict", "W('w', lifecycle={})", "LanguageError", 1, 1, "Lifecycle dict"},
 		{"flags are bools", "Lifecycle(prevent_destroy=1)", "LanguageError", 1, 1, "prevent_destroy int"},

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/check"
-	"github.com/atlantide-org/atlantide-operator/engine/lang/lower"
 	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
@@ -55,12 +55,17 @@ func (ev *evaluation) importCode(t *starlark.Thread, in *codeModule, at, name st
 		if found, err := ev.find(at + "." + name); err == nil && found != nil && found.file != "" {
 			return nil, languageErrorf("'%s' of '%s' is a module; import the names you need from '%s.%s'", name, at, at, name)
 		}
-		return nil, languageErrorf("cannot import name '%s' from '%s'; it defines no such name", name, at)
+		return nil, ev.noSuchName(at, name, m.public())
 	}
 	if in != nil && in.tree == m.tree {
 		return v, nil
 	}
 	return v, ev.exported(m, name, v)
+}
+
+// public lists what a config may take from a module.
+func (m *codeModule) public() []string {
+	return slices.DeleteFunc(m.names.Keys(), func(name string) bool { return strings.HasPrefix(name, "_") || strings.Contains(name, "%") })
 }
 
 // exported refuses, outside of a component, what the module does not define itself or
@@ -117,7 +122,7 @@ func (ev *evaluation) load(t *starlark.Thread, at, name string) (*codeModule, er
 	switch {
 	case m == nil:
 		alias, _, _ := strings.Cut(strings.TrimPrefix(at, componentsPackage+"."), ".")
-		return nil, registryErrorf("component '%s' is not vendored, so '%s' cannot be imported from '%s'; add the component first", alias, name, at)
+		return nil, registryErrorf("component '%s' is not vendored, so '%s' cannot be imported from '%s'; fetch it with 'atlantide component add' or 'vendor', or put it below components/", alias, name, at)
 	case m.file == "":
 		return nil, registryErrorf("component '%s' has no module '%s', so '%s' cannot be imported from it", strings.TrimPrefix(m.tree, componentsPackage+"."), at, name)
 	case strings.HasSuffix(m.file, "/"): // a folder without an __init__.py is an empty package
@@ -225,13 +230,20 @@ func (ev *evaluation) builtinComponent(t *starlark.Thread, module string, c *mod
 // evaluateCode runs a module to its end, in the thread of what imports it.
 func (ev *evaluation) evaluateCode(t *starlark.Thread, m *codeModule, content string) error {
 	ev.code.byFile[m.file] = m
+	if err := maySource(ev.meter, content); err != nil {
+		return inDialect(m.file, err)
+	}
 	module, err := parse(Source{Filename: m.file, Text: content}, check.Options{Filename: m.file, Component: true})
 	if err != nil {
 		return inDialect(m.file, err)
 	}
 	m.lines = module.Lines
 	predeclared := ev.predeclared(m)
-	program, err := starlark.FileProgram(lower.File(module, m.file, ev.builtins.Has), predeclared.Has)
+	file, err := ev.lowered(module, m.file)
+	if err != nil {
+		return err
+	}
+	program, err := starlark.FileProgram(file, predeclared.Has)
 	if err != nil {
 		return componentErrorf("%s cannot be compiled: %v", m.file, err)
 	}

@@ -19,10 +19,13 @@ type validation struct {
 	ev       *evaluation
 	thread   *starlark.Thread
 	problems []problem
+	broken   error // of the config's own, from an iterator that was walked
 }
 
 type problem struct {
 	path, text string
+	given      string         // the name or text that was not known,
+	near       string         // and the one that was meant, perhaps
 	value      starlark.Value // what the problem is about; nil = nothing given
 	always     bool           // counts even beside a handle
 }
@@ -36,24 +39,59 @@ const maxShown = 10
 
 // err is the refusal of what was validated, nil when nothing was wrong.
 func (v *validation) err(what string) error {
+	if v.broken != nil {
+		return v.broken
+	}
 	if len(v.problems) == 0 {
 		return nil
 	}
 	var texts []string
+	var meant []problem
+	refused := &fieldsError{names: map[string]bool{}}
 	for i, p := range v.problems {
 		if i == maxShown {
 			texts = append(texts, fmt.Sprintf("and %d more", len(v.problems)-maxShown))
 			break
 		}
 		texts = append(texts, p.path+": "+p.text)
+		if p.near != "" {
+			meant = append(meant, p)
+		}
+		for path := range strings.SplitSeq(p.path, ", ") {
+			field, _, _ := strings.Cut(path, ".")
+			refused.names[field] = true
+		}
 	}
-	return languageErrorf("invalid resource inputs for %s: %s", what, strings.Join(texts, "; "))
+	err := languageErrorf("invalid resource inputs for %s: %s", what, strings.Join(texts, "; "))
+	err.Cause = refused
+	err.Hint = meantHint(meant)
+	return err
 }
 
-// fields validates the given values of declared fields and fills in defaults.
+// meantHint asks for what was meant, naming what was given where that is not clear.
+func meantHint(problems []problem) string {
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = "'" + p.near + "'"
+		if len(problems) > 1 {
+			texts[i] += " for '" + p.given + "'"
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(texts, ", ") + "?"
+}
+
+// fieldsError is the cause of a refusal: the arguments that it is about.
+type fieldsError struct{ names map[string]bool }
+
+func (*fieldsError) Error() string { return "the arguments do not fit" }
+
+// fields validates the given values of declared fields and fills in defaults. What is
+// given is the caller's own: it becomes the result.
 func (v *validation) fields(declared []model.Field, given map[string]starlark.Value, path string) map[string]starlark.Value {
-	out := make(map[string]starlark.Value, len(declared))
-	matched := 0
+	matched, all := 0, len(given)
 	for i := range declared {
 		f := &declared[i]
 		value := given[f.Name]
@@ -66,17 +104,17 @@ func (v *validation) fields(declared []model.Field, given map[string]starlark.Va
 			v.fail(at, value, "is computed and cannot be given")
 		case f.Mutability == model.Computed:
 		case value != nil:
-			out[f.Name] = v.field(f, value, at)
+			given[f.Name] = v.field(f, value, at)
 		case f.Required:
 			v.fail(at, nil, "is required")
 		default:
-			out[f.Name] = v.defaultOf(f)
+			given[f.Name] = v.defaultOf(f)
 		}
 	}
-	if matched < len(given) {
+	if matched < all {
 		v.unknown(declared, given, path)
 	}
-	return out
+	return given
 }
 
 // defaultOf is a field's default in containers of its own, structured values as such.
@@ -96,8 +134,15 @@ func holdsNested(t *model.FieldType) bool {
 func (v *validation) unknown(declared []model.Field, given map[string]starlark.Value, path string) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(declared, func(f model.Field) bool { return f.Name == name }) {
-			v.fail(path+name, given[name], "is not a field; fields are %s", sortedNames(declared))
-			v.problems[len(v.problems)-1].always = true
+			fields := sortedNames(declared)
+			near := model.Nearest(name, fields)
+			if near != "" {
+				v.fail(path+name, given[name], "is not a field")
+			} else {
+				v.fail(path+name, given[name], "is not a field; fields are %s", strings.Join(fields, ", "))
+			}
+			last := &v.problems[len(v.problems)-1]
+			last.always, last.given, last.near = true, name, near
 		}
 	}
 }
@@ -147,11 +192,7 @@ func holdsHandle(v starlark.Value) bool {
 	case starlark.Tuple:
 		return slices.ContainsFunc(v, holdsHandle)
 	case *starlark.Dict:
-		for _, item := range v.Entries() {
-			if holdsHandle(item) {
-				return true
-			}
-		}
+		return anyItem(v, holdsHandle)
 	case *nested:
 		return v.handle
 	}
@@ -188,6 +229,8 @@ func (v *validation) value(t *model.FieldType, value starlark.Value, path string
 	}
 	if s, ok := coerced.(starlark.String); ok && len(t.OneOf) > 0 && !slices.Contains(t.OneOf, string(s)) {
 		v.fail(path, value, "must be one of %s, not %s", strings.Join(t.OneOf, ", "), py.Show(v.thread, value))
+		last := &v.problems[len(v.problems)-1]
+		last.given, last.near = string(s), model.Nearest(string(s), t.OneOf)
 	}
 	v.checks(t, coerced, path)
 	return coerced
@@ -195,11 +238,7 @@ func (v *validation) value(t *model.FieldType, value starlark.Value, path string
 
 // union judges a value by the alternative that has its shape.
 func (v *validation) union(t *model.FieldType, value starlark.Value, path string) starlark.Value {
-	isList := false
-	switch value.(type) {
-	case *starlark.List, starlark.Tuple:
-		isList = true
-	}
+	isList := listable(value)
 	for i := range t.Alternatives {
 		a := &t.Alternatives[i]
 		switch {
@@ -218,18 +257,33 @@ func (v *validation) refuse(t *model.FieldType, value starlark.Value, path strin
 }
 
 func (v *validation) list(t *model.FieldType, value starlark.Value, path string) starlark.Value {
-	switch value.(type) {
-	case *starlark.List, starlark.Tuple:
-	default:
+	elements, ok := v.elements(value)
+	if !ok {
 		v.refuse(t, value, path)
 		return value
 	}
-	elements := tupleOf(value)
 	out := make([]starlark.Value, len(elements))
 	for i, e := range elements {
 		out[i] = v.value(elem(t), e, path+"."+strconv.Itoa(i))
 	}
 	return starlark.NewList(out)
+}
+
+// elements is what a list would be made of. Whoever called the constructor has paid for
+// the walk over lists and tuples; any other is paid for here.
+func (v *validation) elements(value starlark.Value) ([]starlark.Value, bool) {
+	switch value.(type) {
+	case *starlark.List, starlark.Tuple:
+		return tupleOf(value), true
+	}
+	if !listable(value) {
+		return nil, false
+	}
+	elements, err := items(v.thread, value)
+	if err != nil && v.broken == nil {
+		v.broken = err
+	}
+	return elements, true
 }
 
 func (v *validation) mapping(t *model.FieldType, value starlark.Value, path string) starlark.Value {
@@ -265,7 +319,7 @@ func (v *validation) nested(t *model.FieldType, value starlark.Value, path strin
 			return value // validated when it was made, and immutable
 		}
 	case *starlark.Dict:
-		given := make(map[string]starlark.Value, value.Len())
+		given := make(map[string]starlark.Value, len(t.Nested.Fields))
 		for k, item := range value.Entries() {
 			key, ok := k.(starlark.String)
 			if !ok {

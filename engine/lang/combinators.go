@@ -42,7 +42,7 @@ func interpolate(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tupl
 		return nil, err
 	}
 	if given := len(args) - 1; needed > given {
-		return nil, languageErrorf("interpolate(): the template uses %d arguments, but %d are given", needed, given)
+		return nil, languageErrorf("interpolate(): the template needs %d arguments and got %d", needed, given)
 	}
 	return newTransform("interpolate", append(starlark.Tuple(nil), args...)...), nil
 }
@@ -53,7 +53,9 @@ func join(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 		return nil, err
 	}
 	if s, ok := p[1].(starlark.String); ok {
-		return nil, irErrorf("join() parts is the text %s, which would be joined letter by letter; did you mean a list?", py.Show(t, s))
+		err := irErrorf("join() parts is the text %s, which would be joined letter by letter", py.Show(t, s))
+		err.Hint = "did you mean a list?"
+		return nil, err
 	}
 	if isHandle(p[1]) {
 		return newTransform("join", p[0], p[1]), nil

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -92,6 +89,8 @@ func TestDeclarations(t *testing.T) {
 			`{"default:o":{"$ref":"default:test.W:b#out"},"default:test.W:b":{"data":null,"label":"","size":0},"default:test.W:w":{"data":{"$stack_output":"other:x"},"label":{"$transform":{"args":[{"$ref":"default:test.W:b#out"},"/*"],"op":"concat"}},"size":0}}`},
 		{"159 a list with a handle is kept as written", "b=W('b')\nB('c',bucket='y',names=(b.out,'z'))",
 			`{"default:test.B:c":{"bucket":"y","count":0,"names":[{"$ref":"default:test.W:b#out"},"z"],"ratio":0,"region":"eu-west-1","tags":{},"versioning":false},"default:test.W:b":{"data":null,"label":"","size":0}}`},
+		{"a list field takes what can be walked", "d={'b': 1, 'a': 2}\nB('b',bucket='x',names=d.keys())\nB('c',bucket='x',names=map(str, d.values()))\nB('d',bucket='x',names=reversed(['x', 'y']))",
+			`{"default:test.B:b":{"bucket":"x","count":0,"names":["b","a"],"ratio":0,"region":"eu-west-1","tags":{},"versioning":false},"default:test.B:c":{"bucket":"x","count":0,"names":["1","2"],"ratio":0,"region":"eu-west-1","tags":{},"versioning":false},"default:test.B:d":{"bucket":"x","count":0,"names":["y","x"],"ratio":0,"region":"eu-west-1","tags":{},"versioning":false}}`},
 		{"161 tags=None under stack tags", "with Stack('s',region='r',tags={'a':'1'}):\n    output('o', B('b',bucket='x',tags=None).tags)",
 			`{"s:o":{"a":"1"},"s:test.B:b":{"bucket":"x","count":0,"names":[],"ratio":0,"region":"r","tags":{"a":"1"},"versioning":false}}`},
 		{"structured values: defaults and coercion, unless a handle is inside of a raw map", "w=W('w')\nGate('g', rules=[Rule(port='80'), {'port': '81', 'cidr': None}], token=atlantide.secret('t'))\nGate('h', rules=[{'port': w.out}])",
@@ -150,6 +149,23 @@ g = Gate("g")
 	}
 	if want := map[string]string{"test": "2.0.0"}; !reflect.DeepEqual(res.Pins, want) {
 		t.Errorf("pins %v", res.Pins)
+	}
+}
+
+// What depends_on takes: resources and ids, in whatever can be walked.
+func TestDependsOnForms(t *testing.T) {
+	for _, form := range []string{
+		"[a, b]", "(b, a)", "['default:test.W:b', a, 'default:test.W:a', b]",
+		"{'k': a, 'l': b}.values()", "map(lambda w: w, [a, b])", "filter(None, [a, b])", "(w for w in [a, b])",
+	} {
+		res, err := compileNamed(t, "a, b = W('a'), W('b')\nW('c', depends_on="+form+")", Options{})
+		if err != nil {
+			t.Errorf("%s: %v", form, err)
+			continue
+		}
+		if got := res.Document.Node("default:test.W:c").DependsOn; !reflect.DeepEqual(got, []string{"default:test.W:a", "default:test.W:b"}) {
+			t.Errorf("%s: depends on %v", form, got)
+		}
 	}
 }
 
@@ -311,51 +327,4 @@ func TestEvaluationIsDeterministic(t *testing.T) {
 			rt.Fatalf("%s: two evaluations differ", text)
 		}
 	})
-}
-
-// No text may end the process, run on, or fail with anything but an error of ours.
-func FuzzEvaluate(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "conformance", "vectors", "*", "infra.py"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
-	}
-	schemas := testSchemas(f)
-	f.Fuzz(func(t *testing.T, text string) {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		_, err := Compile(ctx, Source{Filename: "fuzz.py", Text: text}, Options{Schemas: schemas, Fuel: 20_000, MaxTotalBytes: 32 << 20})
-		var known *model.Error
-		if err != nil && !errors.As(err, &known) {
-			t.Fatalf("an error of another kind: %v", err)
-		}
-		if known != nil && (known.Class != model.ClassUser || strings.Contains(known.Message, "0xc0")) {
-			t.Fatalf("class %s: %v", known.Class, known)
-		}
-	})
-}
-
-func BenchmarkCompileFlat10k(b *testing.B) {
-	const text = `from atlantide.core import Stack
-from atlantide.providers.local import File
-
-with Stack("s", region="eu-west-1"):
-    first = File("first", path="first", content="x")
-    for i in range(9999):
-        File(f"f{i}", path=f"out/{i}.txt", content=first.checksum)
-`
-	schemas := testSchemas(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		res, err := Compile(context.Background(), Source{Filename: "infra.py", Text: text}, Options{Schemas: schemas})
-		if err != nil || len(res.Document.Nodes) != 10_000 {
-			b.Fatal(err)
-		}
-	}
 }

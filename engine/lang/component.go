@@ -1,7 +1,9 @@
 package lang
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"go.starlark.net/starlark"
@@ -48,8 +50,18 @@ func (c *componentClass) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// AttrNames implements starlark.HasAttrs; no config can list them.
-func (c *componentClass) AttrNames() []string { return nil }
+// AttrNames implements starlark.HasAttrs; no config can list them, a hint may.
+func (c *componentClass) AttrNames() []string {
+	var names []string
+	for ; c != nil; c = c.base {
+		for name, m := range c.members {
+			if m.kind == lower.MemberConstant || m.kind == lower.MemberStatic {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
 
 // find is a member of the class or of the nearest class above that has one.
 func (c *componentClass) find(name string) (member, bool) {
@@ -73,12 +85,28 @@ func (c *componentClass) CallInternal(t *starlark.Thread, args starlark.Tuple, k
 		return nil, err
 	}
 	made := &component{class: c, attrs: map[string]starlark.Value{}}
-	if _, err := py.Call(t, c.initOf(made), args, kwargs); err != nil {
-		return nil, err
+	result, err := py.Call(t, c.initOf(made), args, kwargs)
+	if err != nil {
+		return nil, c.asCalled(err)
+	}
+	if result != starlark.None {
+		return nil, py.TypeErrorf("%s() of '%s' must return None, not a %s", initMethod, c.name, py.TypeName(result))
 	}
 	c.ev.ambient.scope = outer
 	made.complete = true
 	return made, nil
+}
+
+// asCalled names the class in the refusal of its arguments, where Python names the
+// function that the config does not know.
+func (c *componentClass) asCalled(err error) error {
+	refused, direct := err.(*model.Error) //nolint:errorlint // an error from inside of the function is wrapped
+	if direct {
+		if rest, ok := strings.CutPrefix(refused.Message, initMethod+"()"); ok {
+			refused.Message = c.name + "()" + rest
+		}
+	}
+	return err
 }
 
 func (c *componentClass) nameOf(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (string, error) {
@@ -109,7 +137,7 @@ func (c *componentClass) initOf(o *component) starlark.Value {
 		return &py.BoundFunction{Func: f, Self: o}
 	}
 	return py.NewNative(initMethod, func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		p, err := py.BindArgs(initMethod, []string{"name"}, args, kwargs)
+		p, err := py.BindArgs(o.class.name, []string{"name"}, args, kwargs)
 		if err != nil {
 			return nil, err
 		}
@@ -143,6 +171,15 @@ func (o *component) PyGetAttr(t *starlark.Thread, name string) (starlark.Value, 
 		return &py.BoundFunction{Func: f, Self: o}, nil
 	}
 	return m.value, nil
+}
+
+// AttrNames lists what a hint may name: attributes and members.
+func (o *component) AttrNames() []string {
+	names := slices.Collect(maps.Keys(o.attrs))
+	for c := o.class; c != nil; c = c.base {
+		names = slices.AppendSeq(names, maps.Keys(c.members))
+	}
+	return names
 }
 
 func (o *component) set(m *py.Meter, name string, v starlark.Value) error {

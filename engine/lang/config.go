@@ -163,6 +163,8 @@ func schemaOf(t *starlark.Thread, v starlark.Value) (declared []*variable, class
 	switch v := v.(type) {
 	case nil, starlark.NoneType:
 		return nil, "EnvView", nil
+	case *schemaBase:
+		return nil, "EnvSchema", nil
 	case *schemaClass:
 		return v.fields, v.name, nil
 	case *starlark.Dict:
@@ -255,10 +257,19 @@ func (c *configValue) environment(t *starlark.Thread, class, name string, given 
 	for k := range given.Entries() {
 		key, ok := k.(starlark.String)
 		if !ok || c.variable(string(key)) == nil {
-			return nil, languageErrorf("environment '%s' sets %s, which is not declared; declared are %s", name, py.Show(t, k), c.declared())
+			err := languageErrorf("environment '%s' sets %s, which is not declared; declared are %s", name, py.Show(t, k), strings.Join(c.declared(), ", "))
+			err.Hint = model.DidYouMean(string(key), c.declared())
+			return nil, err
 		}
 	}
+	m := py.MeterOf(t)
 	for _, v := range c.schema {
+		if err := m.Charge(1); err != nil {
+			return nil, err
+		}
+		if err := m.Reserve(valueBytes); err != nil {
+			return nil, err
+		}
 		value, ok, err := given.Get(starlark.String(v.name))
 		if err != nil {
 			return nil, err
@@ -291,13 +302,13 @@ func (c *configValue) variable(name string) *variable {
 	return c.schema[i]
 }
 
-// declared lists the variables for messages.
-func (c *configValue) declared() string {
+// declared lists the variables.
+func (c *configValue) declared() []string {
 	names := make([]string, len(c.schema))
 	for i, v := range c.schema {
 		names[i] = v.name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // choose applies the requested selection; nil selects all.
@@ -318,7 +329,9 @@ func (c *configValue) choose(requested []string) error {
 }
 
 func (c *configValue) unknownEnv(where, name string) error {
-	return languageErrorf("%s: environment '%s' is not declared; declared are %s", where, name, strings.Join(c.names, ", "))
+	err := languageErrorf("%s: environment '%s' is not declared; declared are %s", where, name, strings.Join(c.names, ", "))
+	err.Hint = model.DidYouMean(name, c.names)
+	return err
 }
 
 func (c *configValue) Type() string { return "Config" }
@@ -372,12 +385,16 @@ func (c *configValue) AttrNames() []string { return []string{"env", "envs", "nam
 
 // method is a bound method whose parameters are all required.
 func method(name string, params []string, f func([]starlark.Value) (starlark.Value, error)) starlark.Value {
-	return py.NewNative(name, func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return py.NewNative(name, func(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		p, err := py.BindArgs(name, params, args, kwargs)
 		if err != nil {
 			return nil, err
 		}
-		return f(p)
+		v, err := f(p)
+		if err != nil {
+			return nil, err
+		}
+		return py.Fresh(t, v)
 	})
 }
 

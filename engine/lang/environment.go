@@ -3,11 +3,13 @@ package lang
 import (
 	"maps"
 	"slices"
+	"strings"
 	"unicode"
 
 	"go.starlark.net/starlark"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // environment is one environment of a Config, validated and immutable. Lists and
@@ -57,15 +59,17 @@ func (e *environment) Attr(name string) (starlark.Value, error) {
 	if v := e.values[name]; v != nil {
 		return v, nil
 	}
-	return nil, e.unknown("'" + name + "'")
+	return nil, e.unknown("'"+name+"'", name)
 }
 
 func (e *environment) AttrNames() []string {
 	return append([]string{"as_dict", "get", "name"}, slices.Sorted(maps.Keys(e.values))...)
 }
 
-func (e *environment) unknown(shown string) error {
-	return languageErrorf("environment '%s' has no variable %s; declared are %s", e.name, shown, e.config.declared())
+func (e *environment) unknown(shown, name string) error {
+	err := languageErrorf("environment '%s' has no variable %s; declared are %s", e.name, shown, strings.Join(e.config.declared(), ", "))
+	err.Hint = model.DidYouMean(name, e.AttrNames())
+	return err
 }
 
 func (e *environment) get(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -93,7 +97,7 @@ func (e *environment) PyGetItem(t *starlark.Thread, key starlark.Value) (starlar
 	case ok && e.values[string(name)] != nil:
 		return e.values[string(name)], nil
 	}
-	return nil, e.unknown(py.Show(t, key))
+	return nil, e.unknown(py.Show(t, key), string(name))
 }
 
 // PyContains implements py.Container: true for declared variables.

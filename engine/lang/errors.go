@@ -3,7 +3,6 @@ package lang
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -24,7 +23,7 @@ func irErrorf(format string, args ...any) *model.Error {
 	return model.Errorf(model.IRError, model.ClassUser, format, args...)
 }
 
-func undefined(name string) error {
+func undefined(name string) *model.Error {
 	return languageErrorf("name '%s' is not defined", name)
 }
 
@@ -36,56 +35,6 @@ func invalidName(kind, name string) error {
 	return registryErrorf("%s name '%s' is not valid; a name starts with a letter and goes on with letters, digits, '_' and '-'", kind, name)
 }
 
-// failure makes the one error of a run out of what the interpreter returned, located
-// at the innermost frame of the config (lang.md §14).
-func (ev *evaluation) failure(err error) error {
-	located := *ev.classify(err)
-	if located.Line > 0 {
-		if located.File == "" {
-			located.File = ev.file
-		}
-	} else {
-		ev.locate(&located, err)
-	}
-	if located.Source == "" {
-		located.Source = ev.line(located.File, located.Line)
-	}
-	return &located
-}
-
-// locate puts an error at the innermost frame of the config. One that arose in a
-// component has its own place as a note: it is the component's call that the author of
-// the config can change.
-func (ev *evaluation) locate(e *model.Error, err error) {
-	eval, ok := errors.AsType[*starlark.EvalError](err)
-	if !ok {
-		return
-	}
-	for i := range eval.CallStack {
-		pos := eval.CallStack.At(i).Pos
-		switch {
-		case pos.Line <= 0:
-		case pos.Filename() == ev.file:
-			e.File, e.Line, e.Col = ev.file, int(pos.Line), int(pos.Col)
-			return
-		case e.Note == "":
-			e.Note = fmt.Sprintf("raised in %s, line %d, col %d", pos.Filename(), pos.Line, pos.Col)
-		}
-	}
-}
-
-// line is the text of a line of the config or of a component, "" when there is none.
-func (ev *evaluation) line(file string, n int) string {
-	lines := ev.lines
-	if m := ev.code.byFile[file]; m != nil && file != ev.file {
-		lines = m.lines
-	}
-	if n < 1 || n > len(lines) {
-		return ""
-	}
-	return lines[n-1]
-}
-
 func (ev *evaluation) classify(err error) *model.Error {
 	var known *model.Error
 	if errors.As(err, &known) {
@@ -93,14 +42,14 @@ func (ev *evaluation) classify(err error) *model.Error {
 	}
 	var python *py.Error
 	if errors.As(err, &python) {
-		return evaluationError(python.Name, python.Message)
+		return evaluationError(python)
 	}
 	if cause := ev.meter.Cause(); cause != nil {
 		if errors.As(cause, &known) {
 			return known
 		}
 		if errors.As(cause, &python) {
-			return evaluationError(python.Name, python.Message)
+			return evaluationError(python)
 		}
 		if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 			return model.Errorf(model.AtlantideError, model.ClassTransient, "the evaluation was interrupted: %w", cause)
@@ -109,8 +58,10 @@ func (ev *evaluation) classify(err error) *model.Error {
 	return native(err)
 }
 
-func evaluationError(name, message string) *model.Error {
-	return languageErrorf("evaluation error: %s: %s", name, message)
+func evaluationError(e *py.Error) *model.Error {
+	err := languageErrorf("evaluation error: %s: %s", e.Name, e.Message)
+	err.Hint = e.Hint
+	return err
 }
 
 // native maps the few errors that the interpreter itself can raise in a lowered file.
@@ -122,45 +73,12 @@ func native(err error) *model.Error {
 	if name, ok := strings.CutSuffix(message, " referenced before assignment"); ok {
 		name = name[strings.LastIndexByte(name, ' ')+1:]
 		name, _, _ = strings.Cut(name, "%") // lower gives some locals names of their own
-		return languageErrorf("name '%s' is not defined", name)
+		unset := undefined(name)
+		unset.Hint = hintUnset
+		return unset
 	}
 	if strings.Contains(message, "stack overflow") {
 		return model.Errorf(model.FuelExhaustedError, model.ClassUser, "calls are nested too deeply; end the recursion earlier")
 	}
-	return evaluationError("RuntimeError", message)
-}
-
-// here is the position that runs now, with its file when that is not the config.
-func (ev *evaluation) here(t *starlark.Thread) string {
-	for i := range t.CallStackDepth() {
-		pos := t.CallFrame(i).Pos
-		if pos.Line <= 0 {
-			continue
-		}
-		place := fmt.Sprintf("line %d, col %d", pos.Line, pos.Col)
-		if pos.Filename() != ev.file {
-			place = pos.Filename() + ", " + place
-		}
-		return place
-	}
-	return "somewhere"
-}
-
-// warnHandle notes that a handle is about to be written into a text: the text will
-// hold the handle's name, not its value (LX-14).
-func (ev *evaluation) warnHandle(t *starlark.Thread, v starlark.Value) {
-	if !isHandle(v) {
-		return
-	}
-	ev.warn(fmt.Sprintf("%s: a %s is written into a text; its value is known at apply only, so use interpolate() or concat()", ev.here(t), py.TypeName(v)))
-}
-
-// maxWarnings bounds what a loop can say.
-const maxWarnings = 100
-
-func (ev *evaluation) warn(message string) {
-	if !ev.warned[message] && len(ev.warnings) < maxWarnings {
-		ev.warned[message] = true
-		ev.warnings = append(ev.warnings, message)
-	}
+	return evaluationError(&py.Error{Name: "RuntimeError", Message: message})
 }

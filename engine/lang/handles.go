@@ -45,6 +45,8 @@ type transform struct {
 	hash    uint32
 	hashErr error
 	depth   int // of combinators and tuples below it
+
+	weight int64 // 0 = not known yet
 }
 
 // maxOperandDepth bounds how deep operands of a combinator that is a key may nest.
@@ -61,6 +63,28 @@ func newTransform(op string, args ...starlark.Value) *transform {
 		x.hash ^= own
 	}
 	return x
+}
+
+// weigh is the size of hashable operands, each combinator counted once, as they are
+// compared.
+func weigh(v starlark.Value, seen map[*transform]bool) int64 {
+	n := int64(1)
+	switch v := v.(type) {
+	case *transform:
+		if !seen[v] {
+			seen[v] = true
+			n += weigh(v.args, seen)
+		}
+	case starlark.Tuple:
+		for _, item := range v {
+			n += weigh(item, seen)
+		}
+	case starlark.String:
+		n += textWeight(string(v))
+	case py.Weighted:
+		n += v.PyWeight()
+	}
+	return n
 }
 
 // operandDepth is how deep combinators and tuples nest in v; past the bound it is any
@@ -124,6 +148,32 @@ func (s stackOutputRef) marker(*canonicalizer) (model.Value, error) { //nolint:u
 }
 
 func (x *transform) marker(c *canonicalizer) (model.Value, error) { return c.transform(x) }
+
+// textWeight is what texts weigh: a step for 64 bytes.
+func textWeight(texts ...string) int64 {
+	n := 0
+	for _, s := range texts {
+		n += len(s)
+	}
+	return int64(n) / 64
+}
+
+// PyWeight implements py.Weighted.
+func (r ref) PyWeight() int64 { return textWeight(r.node, r.attr) }
+
+// PyWeight implements py.Weighted.
+func (s secretRef) PyWeight() int64 { return textWeight(s.name, text(s.provider)) }
+
+// PyWeight implements py.Weighted.
+func (s stackOutputRef) PyWeight() int64 { return textWeight(s.stack, s.name) }
+
+// PyWeight implements py.Weighted.
+func (x *transform) PyWeight() int64 {
+	if x.weight == 0 && x.hashErr == nil {
+		x.weight = weigh(x, map[*transform]bool{})
+	}
+	return x.weight
+}
 
 func (r ref) PyEqual(y starlark.Value) (bool, bool)            { return y == starlark.Value(r), true }
 func (s secretRef) PyEqual(y starlark.Value) (bool, bool)      { return y == starlark.Value(s), true }
@@ -226,8 +276,12 @@ func (s stackOutputRef) Attr(name string) (starlark.Value, error) {
 	return pick(name, "stack", starlark.String(s.stack), "name", starlark.String(s.name))
 }
 
-func (x *transform) Attr(name string) (starlark.Value, error) {
-	return pick(name, "op", starlark.String(x.op), "args", copyValue(x.args))
+// PyGetAttr implements py.AttrGetter: operands are copied, since lists may be among them.
+func (x *transform) PyGetAttr(t *starlark.Thread, name string) (starlark.Value, error) {
+	if name != "args" {
+		return pick(name, "op", starlark.String(x.op))
+	}
+	return copyOf(py.MeterOf(t), x.args)
 }
 
 func (ref) AttrNames() []string            { return []string{"attr", "node_id"} }

@@ -117,7 +117,7 @@ func (ev *evaluation) importName(t *starlark.Thread, in *codeModule, path, name 
 	case strings.HasSuffix(name, "Provider") || name == "PLUGIN":
 		return nil, languageErrorf("'%s' of '%s' is a provider; a config declares resources, it does not drive providers", name, path)
 	}
-	return nil, languageErrorf("cannot import name '%s' from '%s'; it defines no such name", name, path)
+	return nil, ev.noSuchName(path, name, m.exports())
 }
 
 // moduleAt is the table of a dotted path: that of the path or of the nearest module
@@ -138,16 +138,18 @@ func (ev *evaluation) moduleAt(path string) *module {
 // noModule says why an allowed path has no table.
 func (ev *evaluation) noModule(path, name string) error {
 	if path == "atlantide" || path == "atlantide.providers" || path == "atlantide.components" {
-		if ev.isPackage(path+"."+name) || path == "atlantide.providers" || path == "atlantide.components" {
+		if ev.isPackage(path + "." + name) {
 			return languageErrorf("'%s' of '%s' is a module; import the names you need from '%s.%s'", name, path, path, name)
 		}
-		return languageErrorf("cannot import name '%s' from '%s'; it defines no such name", name, path)
+		return ev.noSuchName(path, name, nil)
 	}
 	var known []string
 	for _, p := range ev.options.Schemas.Providers() {
 		known = append(known, p.Module)
 	}
-	return registryErrorf("cannot import '%s' from '%s': no provider has this module; provider modules are %s", name, path, strings.Join(known, ", "))
+	err := registryErrorf("cannot import '%s' from '%s': no provider has this module; provider modules are %s", name, path, strings.Join(known, ", "))
+	err.Hint = model.DidYouMean(path, known)
+	return err
 }
 
 // isPackage reports whether a path is a module or leads to one.

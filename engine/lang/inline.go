@@ -25,8 +25,7 @@ func (r *registry) inlineOutputs() error {
 			return err
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(r.resources)) {
-		res := r.resources[id]
+	for _, res := range r.sorted() {
 		for field, v := range res.properties {
 			substituted, err := in.value(v)
 			if err != nil {
@@ -132,6 +131,7 @@ func (in *inliner) cycle(i int) error {
 	err := model.Errorf(model.StackOutputCycleError, model.ClassUser,
 		"stack outputs refer to each other: %s", strings.Join(chain, " -> "))
 	err.Chain = chain
+	err.Hint = "let one of them hold a value of its own"
 	return err
 }
 

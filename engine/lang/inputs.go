@@ -1,8 +1,6 @@
 package lang
 
 import (
-	"maps"
-
 	"go.starlark.net/starlark"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
@@ -15,7 +13,7 @@ type api struct {
 }
 
 func (ev *evaluation) handle() starlark.Value {
-	attrs := maps.Clone(py.Helpers())
+	attrs := py.Helpers()
 	attrs["input"] = py.NewNative("input", ev.input)
 	attrs["secret"] = py.NewNative("secret", newSecretRef("secret"))
 	return &api{attrs: attrs}

@@ -1,9 +1,12 @@
 package lang
 
 import (
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"go.starlark.net/starlark"
+	star "go.starlark.net/syntax"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
 )
@@ -95,6 +98,30 @@ func (l *lifecycle) PyRepr(t *starlark.Thread) (string, error) {
 		"create_before_destroy", starlark.Bool(l.createBeforeDestroy),
 		"ignore_changes", texts(l.ignoreChanges),
 		"aliases", texts(l.aliases))
+}
+
+// PyEqual compares by fields.
+func (l *lifecycle) PyEqual(other starlark.Value) (bool, bool) {
+	m, ok := other.(*lifecycle)
+	return ok && l.preventDestroy == m.preventDestroy && l.createBeforeDestroy == m.createBeforeDestroy &&
+		slices.Equal(l.ignoreChanges, m.ignoreChanges) && slices.Equal(l.aliases, m.aliases), true
+}
+
+// PyWeight implements py.Weighted.
+func (l *lifecycle) PyWeight() int64 {
+	return int64(len(l.ignoreChanges)+len(l.aliases)) + textWeight(l.ignoreChanges...) + textWeight(l.aliases...)
+}
+
+// CompareSameType lets the hash table of a dict compare keys.
+func (l *lifecycle) CompareSameType(op star.Token, other starlark.Value, _ int) (bool, error) {
+	equal, _ := l.PyEqual(other)
+	return equal == (op == star.EQL), nil
+}
+
+// Hash agrees with PyEqual.
+func (l *lifecycle) Hash() (uint32, error) {
+	flags := strconv.FormatBool(l.preventDestroy) + strconv.FormatBool(l.createBeforeDestroy)
+	return hashTexts(slices.Concat([]string{"lifecycle", flags}, l.ignoreChanges, []string{""}, l.aliases)...)
 }
 
 func (l *lifecycle) Attr(name string) (starlark.Value, error) {

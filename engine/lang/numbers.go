@@ -50,7 +50,7 @@ func coerceInt(v starlark.Value) starlark.Value {
 		if whole, fraction, ok := strings.Cut(digits, "."); ok && fraction != "" && strings.Trim(fraction, "0") == "" {
 			digits = whole
 		}
-		if i, ok := new(big.Int).SetString(strings.TrimPrefix(digits, "+"), 10); ok {
+		if i, ok := new(big.Int).SetString(digits, 10); ok {
 			return starlark.MakeBigInt(i)
 		}
 	}

@@ -29,6 +29,8 @@ type class struct {
 	attrs starlark.StringDict
 }
 
+// Name is what messages call the class.
+func (c *class) Name() string   { return c.name }
 func (c *class) String() string { return "<class '" + c.name + "'>" }
 func (c *class) Type() string   { return "type" }
 func (c *class) PyType() string { return "type" }
@@ -51,7 +53,6 @@ func newClass(name string, call nativeFunc) *constructor {
 	return &constructor{class: class{name: name}, call: call}
 }
 
-func (c *constructor) Name() string { return c.name }
 func (c *constructor) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return c.call(t, args, kwargs)
 }
@@ -127,10 +128,35 @@ func payCopy(m *py.Meter, v starlark.Value) error {
 		if err := m.Charge(n); err != nil {
 			return err
 		}
-		return m.Alloc(n * valueBytes)
+		return m.Alloc(n*valueBytes + countTables(v)*tableBytes)
 	}
 	return nil
 }
+
+// countTables is how many dicts and sets copyValue makes.
+func countTables(v starlark.Value) (n int64) {
+	switch v := v.(type) {
+	case *starlark.List:
+		for i := range v.Len() {
+			n += countTables(v.Index(i))
+		}
+	case starlark.Tuple:
+		for _, item := range v {
+			n += countTables(item)
+		}
+	case *starlark.Dict:
+		n = 1
+		for _, item := range v.Entries() {
+			n += countTables(item)
+		}
+	case *starlark.Set:
+		n = 1
+	}
+	return n
+}
+
+// tableBytes is what an empty dict or set takes.
+const tableBytes = 576
 
 // valueBytes is what a value in a container takes, about.
 const valueBytes = 64

@@ -69,7 +69,9 @@ func (ev *evaluation) enforce(t *starlark.Thread, args starlark.Tuple, kwargs []
 	if level != nil {
 		s, ok := level.(starlark.String)
 		if !ok || s != mandatory && s != advisory {
-			return nil, policyErrorf("policy '%s': level must be '%s' or '%s', not %s (%s)", b.Name, mandatory, advisory, py.Show(t, level), py.TypeName(level))
+			err := policyErrorf("policy '%s': level must be '%s' or '%s', not %s (%s)", b.Name, mandatory, advisory, py.Show(t, level), py.TypeName(level))
+			err.Hint = model.DidYouMean(string(s), []string{mandatory, advisory})
+			return nil, err
 		}
 		b.Level = string(s)
 	}
@@ -82,6 +84,9 @@ func (ev *evaluation) enforce(t *starlark.Thread, args starlark.Tuple, kwargs []
 		if b.Params[key], err = canonical(t, kw[1], "policy '"+b.Name+"': "+key); err != nil {
 			return nil, err
 		}
+	}
+	if err := ev.meter.Reserve(tableBytes); err != nil {
+		return nil, err
 	}
 	ev.registry.policies = append(ev.registry.policies, b)
 	return starlark.None, nil

@@ -32,7 +32,7 @@ func (ev *evaluation) addProvider(modules map[string]*module, p *model.ProviderS
 func (ev *evaluation) providerNames(p *model.ProviderSchema) starlark.StringDict {
 	d := starlark.StringDict{}
 	for _, typ := range p.Types {
-		d[typ.Class] = &resourceClass{ev: ev, typ: typ}
+		d[typ.Class] = newResourceClass(ev, typ)
 		for i := range typ.Fields {
 			ev.addNested(d, &typ.Fields[i].Type)
 		}

@@ -1,6 +1,10 @@
 package lang
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -10,6 +14,7 @@ type registry struct {
 	resources map[string]*resource // by node id
 	outputs   []ir.Output          // in declaration order
 	output    map[string]int       // key → index in outputs
+	outputAt  []origin             // of outputs, by index
 	policies  []ir.PolicyBinding   // in call order
 	limit     int                  // of resources, and of outputs
 }
@@ -34,7 +39,7 @@ func newRegistry(limit int) registry {
 
 func (r *registry) addResource(res *resource) error {
 	if r.resources[res.id] != nil {
-		return registryErrorf("%s is declared twice; give one of them another name or stack", res.id)
+		return twice(r.resources[res.id].at, "%s is declared twice; give one of them another name or stack", res.id)
 	}
 	if len(res.id) > maxNodeID {
 		return registryErrorf("the id %.60s… is longer than %d bytes; take shorter names", res.id, maxNodeID)
@@ -46,9 +51,27 @@ func (r *registry) addResource(res *resource) error {
 	return nil
 }
 
-func (r *registry) addOutput(key string, value model.Value) error {
-	if _, taken := r.output[key]; taken {
-		return registryErrorf("output %s is declared twice; give one of them another name", key)
+// sorted is the resources by id.
+func (r *registry) sorted() []*resource {
+	list := slices.AppendSeq(make([]*resource, 0, len(r.resources)), maps.Values(r.resources))
+	slices.SortFunc(list, func(a, b *resource) int { return strings.Compare(a.id, b.id) })
+	return list
+}
+
+// duplicateError is the cause of the error of a second declaration.
+type duplicateError struct{ first origin }
+
+func (*duplicateError) Error() string { return "it is declared already" }
+
+func twice(first origin, format string, args ...any) error {
+	err := registryErrorf(format, args...)
+	err.Cause = &duplicateError{first}
+	return err
+}
+
+func (r *registry) addOutput(key string, value model.Value, at origin) error {
+	if i, taken := r.output[key]; taken {
+		return twice(r.outputAt[i], "output %s is declared twice; give one of them another name", key)
 	}
 	if len(key) > maxOutputKey {
 		return registryErrorf("the output key %.60s… is longer than %d bytes; take a shorter name", key, maxOutputKey)
@@ -58,5 +81,6 @@ func (r *registry) addOutput(key string, value model.Value) error {
 	}
 	r.output[key] = len(r.outputs)
 	r.outputs = append(r.outputs, ir.Output{Key: key, Value: value})
+	r.outputAt = append(r.outputAt, at)
 	return nil
 }

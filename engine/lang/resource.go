@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -22,6 +21,7 @@ type resource struct {
 	properties      map[string]any            // the same, canonical
 	lifecycle       *lifecycle
 	dependsOn       []string // sorted, distinct
+	at              origin
 }
 
 // resourceClass is the constructor of a resource type.
@@ -29,7 +29,18 @@ type resourceClass struct {
 	object
 	ev        *evaluation
 	typ       *model.ResourceType
+	inputs    int                 // how many fields are not computed
 	constants starlark.StringDict // made when one is read
+}
+
+func newResourceClass(ev *evaluation, typ *model.ResourceType) *resourceClass {
+	c := &resourceClass{ev: ev, typ: typ}
+	for i := range typ.Fields {
+		if typ.Fields[i].Mutability != model.Computed {
+			c.inputs++
+		}
+	}
+	return c
 }
 
 func (c *resourceClass) Name() string   { return c.typ.Class }
@@ -40,8 +51,8 @@ func (c *resourceClass) PyType() string { return "type" }
 // PyRepr implements py.Renderer.
 func (c *resourceClass) PyRepr(*starlark.Thread) (string, error) { return c.String(), nil }
 
-// Attr exposes the constants of the class; the model API is refused by name
-// (lang.md §3.3).
+// Attr exposes the constants of the class and what it says of itself; the model API is
+// refused by name (lang.md §3.3).
 func (c *resourceClass) Attr(name string) (starlark.Value, error) {
 	if c.constants == nil {
 		c.constants = make(starlark.StringDict, len(c.typ.Constants))
@@ -52,11 +63,27 @@ func (c *resourceClass) Attr(name string) (starlark.Value, error) {
 	if v := c.constants[name]; v != nil {
 		return v, nil
 	}
+	switch name {
+	case "type_name":
+		return constantMethod(name, c.typ.Name), nil
+	case "provider_name":
+		return constantMethod(name, c.typ.Provider), nil
+	}
 	return nil, modelAPI(name, c.typ.Class)
 }
 
-// AttrNames implements starlark.HasAttrs; no config can list them.
-func (c *resourceClass) AttrNames() []string { return nil }
+func constantMethod(name, result string) starlark.Value {
+	return method(name, nil, func([]starlark.Value) (starlark.Value, error) { return starlark.String(result), nil })
+}
+
+// AttrNames implements starlark.HasAttrs; no config can list them, a hint may.
+func (c *resourceClass) AttrNames() []string {
+	names := []string{"type_name", "provider_name"}
+	for i := range c.typ.Constants {
+		names = append(names, c.typ.Constants[i].Name)
+	}
+	return names
+}
 
 // modelAPI refuses what no config may read of a resource, its class or a structured
 // value.
@@ -81,7 +108,7 @@ func (c *resourceClass) CallInternal(t *starlark.Thread, args starlark.Tuple, kw
 	if name, err = c.ev.scoped(name); err != nil {
 		return nil, err
 	}
-	given, err := split(t, kwargs)
+	given, err := c.split(t, kwargs)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +126,7 @@ func (c *resourceClass) CallInternal(t *starlark.Thread, args starlark.Tuple, kw
 		name:   name,
 		class:  c,
 		fields: fields,
+		at:     c.ev.origin(t),
 	}
 	if res.lifecycle, err = lifecycleOf(given.lifecycle); err != nil {
 		return nil, err
@@ -109,12 +137,23 @@ func (c *resourceClass) CallInternal(t *starlark.Thread, args starlark.Tuple, kw
 	if res.properties, err = c.properties(t, fields); err != nil {
 		return nil, err
 	}
+	// What is kept of a resource beside its values: its node, its place in the graph, its
+	// hashes.
+	if err := c.ev.meter.Reserve(nodeBytes + fieldBytes*int64(len(fields))); err != nil {
+		return nil, err
+	}
 	return res, c.ev.registry.addResource(res)
 }
 
+// What a resource or a structured value takes, in bytes.
+const (
+	nodeBytes  = 768
+	fieldBytes = 64
+)
+
 func (c *resourceClass) nameOf(t *starlark.Thread, args starlark.Tuple) (string, error) {
 	if len(args) != 1 {
-		return "", py.TypeErrorf("%s() takes one positional argument, the name of the resource, but %d were given", c.typ.Class, len(args))
+		return "", py.TypeErrorf("%s() takes one positional argument, the name of the resource, but %d were given; write %s(\"name\", field=value, …)", c.typ.Class, len(args), c.typ.Class)
 	}
 	name, ok := args[0].(starlark.String)
 	if !ok {
@@ -133,8 +172,8 @@ type arguments struct {
 }
 
 // split takes the arguments that are no fields aside and turns sets into lists.
-func split(t *starlark.Thread, kwargs []starlark.Tuple) (arguments, error) {
-	a := arguments{fields: make(map[string]starlark.Value, len(kwargs)+2)}
+func (c *resourceClass) split(t *starlark.Thread, kwargs []starlark.Tuple) (arguments, error) {
+	a := arguments{fields: make(map[string]starlark.Value, c.inputs)}
 	for _, kw := range kwargs {
 		name := text(kw[0])
 		switch name {
@@ -161,7 +200,8 @@ func (c *resourceClass) stackDefaults(name string, given map[string]starlark.Val
 		given["region"] = starlark.String(a.region)
 	}
 	if a.prefix != nil {
-		for _, f := range c.typ.Fields {
+		for i := range c.typ.Fields {
+			f := &c.typ.Fields[i]
 			if f.PhysicalName && given[f.Name] == nil {
 				given[f.Name] = starlark.String(*a.prefix + "-" + name + "-" + a.stack)
 			}
@@ -172,13 +212,16 @@ func (c *resourceClass) stackDefaults(name string, given map[string]starlark.Val
 		return nil
 	}
 	own := given["tags"]
-	if own == nil && !tags.Required {
+	if defaults, isMap := tags.Default.(map[string]any); own == nil && !tags.Required && (!isMap || len(defaults) > 0) {
 		own = fromModel(tags.Default)
 	}
 	switch own := own.(type) {
 	case nil, starlark.NoneType:
 		given["tags"] = a.tags
 	case *starlark.Dict:
+		if err := payOverlay(c.ev.meter, a.tags, own); err != nil {
+			return err
+		}
 		given["tags"] = overlay(a.tags, own)
 	default:
 		return irErrorf("%s '%s': tags is a %s, which cannot be merged with the tags of stack '%s' at config time; pass a dict", c.typ.Name, name, py.TypeName(own), a.stack)
@@ -196,6 +239,7 @@ func (c *resourceClass) input(name string) *model.Field {
 
 func (c *resourceClass) validated(t *starlark.Thread, name string, given map[string]starlark.Value) (map[string]starlark.Value, error) {
 	v := &validation{ev: c.ev, thread: t}
+	open := c.open(given)
 	fields := v.fields(c.typ.Fields, given, "")
 	if len(v.problems) == 0 {
 		v.rules(c.typ.Rules, fields, "")
@@ -204,15 +248,25 @@ func (c *resourceClass) validated(t *starlark.Thread, name string, given map[str
 	if err := v.err(what); err != nil {
 		return nil, err
 	}
-	return fields, c.fill(t, what, given, fields)
+	return fields, c.fill(t, what, open, fields)
+}
+
+// open is the fields that may have to be filled: those that were not given.
+func (c *resourceClass) open(given map[string]starlark.Value) []*model.Field {
+	var open []*model.Field
+	for i := range c.typ.Fields {
+		if f := &c.typ.Fields[i]; f.Fill != nil && given[f.Name] == nil {
+			open = append(open, f)
+		}
+	}
+	return open
 }
 
 // fill works out, from the source tree, the fields that were left out and stand for
 // what another one names (providers.md 1.13, rule 2).
-func (c *resourceClass) fill(t *starlark.Thread, what string, given, fields map[string]starlark.Value) error {
-	for i := range c.typ.Fields {
-		f := &c.typ.Fields[i]
-		if f.Fill == nil || given[f.Name] != nil || isNone(fields[f.Fill.From]) {
+func (c *resourceClass) fill(t *starlark.Thread, what string, open []*model.Field, fields map[string]starlark.Value) error {
+	for _, f := range open {
+		if isNone(fields[f.Fill.From]) {
 			continue
 		}
 		v, err := c.ev.sources.filling(c.ev.meter, f.Fill.Kind, text(fields[f.Fill.From]))
@@ -235,12 +289,14 @@ func (c *resourceClass) fill(t *starlark.Thread, what string, given, fields map[
 // properties is the canonical form of validated fields.
 func (c *resourceClass) properties(t *starlark.Thread, fields map[string]starlark.Value) (map[string]any, error) {
 	out := make(map[string]any, len(fields))
+	lowered := canonicalizer{thread: t, root: "<root>."}
 	for i := range c.typ.Fields {
 		f := &c.typ.Fields[i]
 		if f.Mutability == model.Computed {
 			continue
 		}
-		v, err := canonical(t, fields[f.Name], "<root>."+f.Name)
+		lowered.field = f.Name
+		v, err := lowered.value(fields[f.Name])
 		if err != nil {
 			return nil, err
 		}
@@ -249,13 +305,12 @@ func (c *resourceClass) properties(t *starlark.Thread, fields map[string]starlar
 	return out, nil
 }
 
-// nodeIDs reads depends_on: a sequence of resources and node ids.
+// nodeIDs reads depends_on: resources and node ids, in whatever a list can be made of.
 func nodeIDs(t *starlark.Thread, v starlark.Value) ([]string, error) {
-	switch v.(type) {
-	case nil:
+	if v == nil {
 		return nil, nil
-	case *starlark.List, starlark.Tuple, *starlark.Set, *py.FrozenSet:
-	default:
+	}
+	if !listable(v) {
 		return nil, irErrorf("depends_on must be a list of resources and node ids, not %s; write depends_on=[…]", describe(v))
 	}
 	elements, err := items(t, v)
@@ -309,12 +364,8 @@ func (r *resource) Attr(name string) (starlark.Value, error) {
 			out[i] = starlark.String(id)
 		}
 		return out, nil
-	case "type_name":
-		return method(name, nil, func([]starlark.Value) (starlark.Value, error) { return starlark.String(r.class.typ.Name), nil }), nil
-	case "provider_name":
-		return method(name, nil, func([]starlark.Value) (starlark.Value, error) { return starlark.String(r.class.typ.Provider), nil }), nil
 	}
-	return nil, modelAPI(name, r.id)
+	return r.class.Attr(name)
 }
 
 func (r *resource) AttrNames() []string {
@@ -355,18 +406,14 @@ func (n *nested) Attr(name string) (starlark.Value, error) {
 
 func (n *nested) AttrNames() []string { return slices.Sorted(maps.Keys(n.fields)) }
 
-// PyEqual compares by fields.
-func (n *nested) PyEqual(other starlark.Value) (bool, bool) {
-	m, ok := other.(*nested)
-	if !ok || n.typ != m.typ {
-		return false, true
+// PyParts implements py.Composite: fields may hold any value.
+func (n *nested) PyParts() starlark.Tuple {
+	parts := make(starlark.Tuple, 0, len(n.fields)+1)
+	parts = append(parts, starlark.String(n.typ.Name))
+	for _, name := range n.AttrNames() {
+		parts = append(parts, n.fields[name])
 	}
-	for name, v := range n.fields {
-		if equal, err := starlark.Equal(v, m.fields[name]); err != nil || !equal {
-			return false, true
-		}
-	}
-	return true, true
+	return parts
 }
 
 // Hash refuses: what is equal by fields would need a hash by fields.
@@ -380,7 +427,7 @@ func (ev *evaluation) nestedClass(typ *model.NestedType) starlark.Value {
 		if len(args) > 0 {
 			return nil, py.TypeErrorf("%s() takes keyword arguments only", typ.Name)
 		}
-		given := make(map[string]starlark.Value, len(kwargs))
+		given := make(map[string]starlark.Value, len(typ.Fields))
 		for _, kw := range kwargs {
 			value, err := withoutSets(t, kw[1])
 			if err != nil {
@@ -396,12 +443,12 @@ func (ev *evaluation) nestedClass(typ *model.NestedType) starlark.Value {
 		if err := v.err(typ.Name); err != nil {
 			return nil, err
 		}
-		return ev.newNested(typ, fields), nil
+		return ev.newNested(typ, fields), ev.meter.Reserve(fieldBytes * int64(len(fields)+4))
 	})
 }
 
 // sortedNames lists names for messages.
-func sortedNames(fields []model.Field) string {
+func sortedNames(fields []model.Field) []string {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
 		if f.Mutability != model.Computed {
@@ -409,5 +456,5 @@ func sortedNames(fields []model.Field) string {
 		}
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return names
 }

@@ -27,16 +27,21 @@ func (v *validation) checks(t *model.FieldType, value starlark.Value, path strin
 
 // rules asks the constraints over several fields, once each field by itself is good.
 func (v *validation) rules(rules []model.Rule, fields map[string]starlark.Value, path string) {
+	if len(rules) == 0 {
+		return
+	}
+	lowered := canonicalizer{thread: v.thread, root: path}
 	for i := range rules {
 		r := &rules[i]
 		values := make(map[string]model.Value, len(r.Fields))
-		lowered := true
+		known := true
 		for _, name := range r.Fields {
-			plain, err := canonical(v.thread, fields[name], path+name)
-			lowered = lowered && err == nil // otherwise refused when the value is lowered
+			lowered.field = name
+			plain, err := lowered.value(fields[name])
+			known = known && err == nil // otherwise refused when the value is lowered
 			values[name] = plain
 		}
-		if lowered && !r.Holds(values) {
+		if known && !r.Holds(values) {
 			v.fail(path+strings.Join(r.Fields, ", "), nil, "must %s, not %s", r.Must, v.shown(r.Fields, fields))
 		}
 	}

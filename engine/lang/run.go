@@ -35,6 +35,8 @@ type evaluation struct {
 	selected []string
 	warnings []string
 	warned   map[string]bool
+	// diagnostics are the warnings with their places.
+	diagnostics []model.Diagnostic
 }
 
 func newEvaluation(o Options, meter *py.Meter, file string, lines []string) *evaluation {
@@ -80,8 +82,7 @@ func (ev *evaluation) finish() error {
 
 // languageBuiltins are the names a config has without importing them (lang.md §8).
 func (ev *evaluation) languageBuiltins() starlark.StringDict {
-	d := starlark.StringDict{}
-	maps.Copy(d, py.Builtins())
+	d := py.Builtins()
 	maps.Copy(d, py.Helpers())
 	maps.Copy(d, combinators())
 	d["atlantide"] = ev.handle()
@@ -94,91 +95,25 @@ type intrinsic = func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, 
 // and the functions that package lower calls. in is the module of the file, nil for the
 // config.
 func (ev *evaluation) predeclared(in *codeModule) starlark.StringDict {
-	d := starlark.StringDict{
-		lower.Unset:    unset,
-		lower.Ellipsis: py.Ellipsis,
-		lower.Call: starlark.NewBuiltin(lower.Call, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return py.Call(t, args[0], args[1:], kwargs)
-		}),
-	}
-	maps.Copy(d, ev.builtins)
 	intrinsics := ev.intrinsics(in)
 	maps.Copy(intrinsics, ev.componentIntrinsics(in))
+	d := make(starlark.StringDict, len(operators)+len(ev.builtins)+len(intrinsics))
+	maps.Copy(d, operators)
+	maps.Copy(d, ev.builtins)
 	for name, f := range intrinsics {
-		d[name] = starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-			return f(t, args)
-		})
-	}
-	for _, op := range lower.BinaryOps {
-		addOperator(d, lower.Binary(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Binary(t, op, args[0], args[1])
-		})
-	}
-	for _, op := range lower.UnaryOps {
-		addOperator(d, lower.Unary(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Unary(t, op, args[0])
-		})
-	}
-	for _, op := range lower.CompareOps {
-		addOperator(d, lower.Compare(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Compare(t, op, args[0], args[1])
-		})
+		addIntrinsic(d, name, f)
 	}
 	return d
 }
 
-func addOperator(d starlark.StringDict, name string, f intrinsic) {
-	d[name] = starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		return f(t, args)
-	})
-}
-
+// intrinsics are what package lower calls and works on the run.
 func (ev *evaluation) intrinsics(in *codeModule) map[string]intrinsic {
 	return map[string]intrinsic{
-		lower.Undefined: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return nil, undefined(text(args[0]))
-		},
-		lower.IsSet: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return starlark.Bool(args[0] != unset), nil
+		lower.Undefined: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+			return nil, ev.undefined(t, text(args[0]))
 		},
 		lower.Builtin: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 			return ev.builtins[text(args[0])], nil
-		},
-		lower.GetAttr: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.GetAttr(t, args[0], text(args[1]))
-		},
-		lower.GetItem: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.GetItem(t, args[0], args[1])
-		},
-		lower.Store: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return starlark.None, py.SetItem(t, args[1], args[2], args[0])
-		},
-		lower.Slice: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.NewSlice(args[0], args[1], args[2]), nil
-		},
-		lower.Iter: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Iterate(t, args[0])
-		},
-		lower.Unpack: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Unpack(t, args[0], integer(args[1]), integer(args[2]))
-		},
-		lower.Apply: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			positional := tupleOf(args[1])
-			pairs := args[2].(*starlark.List)
-			kwargs := make([]starlark.Tuple, pairs.Len())
-			for i := range kwargs {
-				kwargs[i] = pairs.Index(i).(starlark.Tuple)
-			}
-			return py.Call(t, args[0], positional, kwargs)
-		},
-		lower.Chain: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Chain(t, tupleOf(args[0])...)
-		},
-		lower.Set: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.NewSet(t, args[0].(*starlark.List))
-		},
-		lower.Dict: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.NewDict(t, args[0].(*starlark.List))
 		},
 		lower.Format: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 			ev.warnHandle(t, args[0])
@@ -187,9 +122,6 @@ func (ev *evaluation) intrinsics(in *codeModule) map[string]intrinsic {
 				conv = c[0]
 			}
 			return texted(py.Format(t, args[0], conv, text(args[2])))
-		},
-		lower.Join: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return texted(py.Join(t, args[0].(*starlark.List)))
 		},
 		lower.Enter: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 			m, ok := args[0].(manager)
@@ -210,12 +142,6 @@ func (ev *evaluation) intrinsics(in *codeModule) map[string]intrinsic {
 		},
 		lower.Field: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 			return ev.classField(t, args)
-		},
-		lower.Schema: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return newSchemaClass(text(args[0]), args[2].(*starlark.List)), nil
-		},
-		lower.Bytes: func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Bytes(text(args[0])), nil
 		},
 	}
 }

@@ -17,6 +17,16 @@ func items(t *starlark.Thread, v starlark.Value) ([]starlark.Value, error) {
 	return append([]starlark.Value(nil), elements...), nil
 }
 
+// listable reports whether a list can be made of v: of whatever can be walked, but a
+// text and a dict.
+func listable(v starlark.Value) bool {
+	switch v.(type) {
+	case *starlark.List, starlark.Tuple, *starlark.Set, *py.FrozenSet, *py.View, *py.Range, *py.Iterator:
+		return true
+	}
+	return false
+}
+
 // withoutSets is v with every set in it, at any depth of lists, tuples and dict
 // values, as a list in the set's order (§5.7). What holds no set is shared.
 func withoutSets(t *starlark.Thread, v starlark.Value) (starlark.Value, error) {
@@ -38,17 +48,21 @@ func withoutSets(t *starlark.Thread, v starlark.Value) (starlark.Value, error) {
 		elements, err := eachWithoutSets(t, v)
 		return starlark.Tuple(elements), err
 	case *starlark.Dict:
-		out := starlark.NewDict(v.Len())
-		for k, item := range v.Entries() {
-			converted, err := withoutSets(t, item)
-			if err != nil {
-				return nil, err
-			}
-			_ = out.SetKey(k, converted)
-		}
-		return out, nil
+		return dictWithoutSets(t, v)
 	}
 	return v, nil
+}
+
+func dictWithoutSets(t *starlark.Thread, d *starlark.Dict) (starlark.Value, error) {
+	out := starlark.NewDict(d.Len())
+	for k, item := range d.Entries() {
+		converted, err := withoutSets(t, item)
+		if err != nil {
+			return nil, err
+		}
+		_ = out.SetKey(k, converted)
+	}
+	return out, nil
 }
 
 func eachWithoutSets(t *starlark.Thread, elements []starlark.Value) ([]starlark.Value, error) {
@@ -78,10 +92,17 @@ func holdsSet(v starlark.Value) bool {
 			return true
 		}
 	case *starlark.Dict:
-		for _, item := range v.Entries() {
-			if holdsSet(item) {
-				return true
-			}
+		return anyItem(v, holdsSet)
+	}
+	return false
+}
+
+// anyItem reports whether a value of a dict is such. It stands by itself because a walk
+// over a dict costs whoever holds it, and most values are no dicts.
+func anyItem(d *starlark.Dict, is func(starlark.Value) bool) bool {
+	for _, item := range d.Entries() {
+		if is(item) {
+			return true
 		}
 	}
 	return false

@@ -32,6 +32,11 @@ func (ev *evaluation) enter(m manager) (starlark.Value, error) {
 	if len(ev.saved) >= maxOpen {
 		return nil, model.Errorf(model.FuelExhaustedError, model.ClassUser, "more than %d stacks and regions are open at once", maxOpen)
 	}
+	if s, ok := m.(*stack); ok {
+		if err := payOverlay(ev.meter, ev.ambient.tags, s.tags); err != nil {
+			return nil, err
+		}
+	}
 	inner, bound, err := m.enter(ev.ambient)
 	if err != nil {
 		return nil, err
@@ -70,6 +75,21 @@ func (s *stack) enter(a ambient) (ambient, starlark.Value, error) { //nolint:unp
 		inner.prefix = a.prefix
 	}
 	return inner, s, nil
+}
+
+// payOverlay takes the cost of an overlay.
+func payOverlay(m *py.Meter, base, top *starlark.Dict) error {
+	n := int64(0)
+	for _, d := range []*starlark.Dict{base, top} {
+		if d == nil || d.Len() == 0 {
+			return nil
+		}
+		n += int64(d.Len())
+	}
+	if err := m.Charge(n / 16); err != nil {
+		return err
+	}
+	return m.Reserve(tableBytes + 2*valueBytes*n)
 }
 
 // overlay is base with the entries of top over it, base's keys first.
@@ -155,6 +175,9 @@ func newStack(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) 
 		tags, ok := p[2].(*starlark.Dict)
 		if !ok {
 			return nil, py.TypeErrorf("Stack() tags must be a dict, not %s", py.TypeName(p[2]))
+		}
+		if err := payOverlay(py.MeterOf(t), s.tags, tags); err != nil {
+			return nil, err
 		}
 		s.tags = overlay(s.tags, copyDict(tags))
 	}
@@ -246,11 +269,11 @@ func newRegion(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple)
 // stackNames is the part of atlantide.core that reads or changes the ambient values.
 func (ev *evaluation) stackNames() starlark.StringDict {
 	reader := func(name string, read func() starlark.Value) starlark.Value {
-		return py.NewNative(name, func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return py.NewNative(name, func(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			if _, err := py.BindArgs(name, nil, args, kwargs); err != nil {
 				return nil, err
 			}
-			return read(), nil
+			return py.Fresh(t, read())
 		})
 	}
 	return starlark.StringDict{
@@ -291,7 +314,10 @@ func (ev *evaluation) output(t *starlark.Thread, args starlark.Tuple, kwargs []s
 	if err != nil {
 		return nil, err
 	}
-	if err := ev.registry.addOutput(stack+":"+string(name), value); err != nil {
+	if err := ev.meter.Reserve(nodeBytes / 4); err != nil {
+		return nil, err
+	}
+	if err := ev.registry.addOutput(stack+":"+string(name), value, ev.origin(t)); err != nil {
 		return nil, err
 	}
 	return stackOutputRef{stack: stack, name: string(name)}, nil

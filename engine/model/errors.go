@@ -63,18 +63,25 @@ type Error struct {
 	Class   Class
 	Message string
 
-	// Position in a config: 1-based, columns in code points; 0 = none.
-	File      string
-	Line, Col int
-	Source    string // the offending line, without its line end
-	Hint      string
-	// Note is a further place that the error concerns: where in a component, when the
-	// position is the component's call.
-	Note string
+	// Position in a config: 1-based, columns in code points; 0 = none. The end is behind
+	// the last character; EndLine 0 = Diagnostics works it out from Source.
+	File            string
+	Line, Col       int
+	EndLine, EndCol int
+	Source          string // the offending line, without its line end
+	Hint            string // what to write instead; never part of Message
+	// Note names a further place in the text of the error: where in a component, when
+	// the position is the component's call. Related has it, and others, with their lines.
+	Note    string
+	Related []Related // at most MaxRelated
 
 	// The node, operation (create, read, update, delete, rollback) and type of a
 	// failed provider call.
 	NodeID, Op, ResourceType string
+
+	// Nodes are those whose declarations an error found after evaluation concerns, the
+	// one to be mended first.
+	Nodes []string
 
 	Cycles [][]string // CycleError: members of each cycle
 	Chain  []string   // StackOutputCycleError: walked keys, the first repeated last

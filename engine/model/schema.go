@@ -82,11 +82,24 @@ type ResourceType struct {
 	// address would be one object; nil where the provider hands out an identity. Values
 	// of inputs that are not known yet may be markers.
 	Address func(inputs map[string]any) (address string, known bool)
+	// IdentityField is the computed field whose value an import must be given to find an
+	// existing object; "" where the inputs alone name it (RF-12).
+	IdentityField string
+	// Policies judge every change of the type, after those that the config binds (PL-12).
+	Policies []PolicyBinding
 	// Constants are attributes of the class ("S3Bucket.Action").
 	Constants []Constant
 	// Unsupported, when not empty, is why configs cannot use the type yet; its
 	// class still imports, so that the import line of an existing config works.
 	Unsupported string
+}
+
+// PolicyBinding is a policy that a type binds to itself: its name, "mandatory" or
+// "advisory", and its parameters.
+type PolicyBinding struct {
+	Name   string
+	Level  string
+	Params map[string]any
 }
 
 // Field returns the declaration of a field, or nil.

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"strings"
+	"errors"
 
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -16,17 +16,25 @@ type Input struct {
 	Snapshot    *state.Snapshot
 	Schemas     *model.Schemas
 	OnFailure   string
+	// Targets and Replace are patterns (GR-19): what the plan is narrowed to with all that
+	// it depends on, nothing = everything; and what is replaced whatever it looks like. An
+	// environment that the compilation left out is never planned.
+	Targets []string
+	Replace []string
+
+	Secrets  Secrets
+	Policies PolicyChecker // nil = a config that enforces any is Unsupported
 	// PlainSecrets allows a run to record what is sensitive as plain text. Without it a
 	// plan that would is unsupported, as nothing is sealed.
 	PlainSecrets bool
+	// Seals: a run of the plan records what is sensitive encrypted.
+	Seals bool
 }
 
 // New makes a plan (engine.md 3.1). The first stage that objects ends it; nothing is
-// written and no provider is called.
+// written and no provider is called. A plan that would destroy what is protected is
+// returned beside its PreventDestroyError: it can be shown, and must not be run.
 func New(in Input) (*Plan, error) {
-	if err := coversEveryEnvironment(in.Compilation); err != nil {
-		return nil, err
-	}
 	if in.Graph == nil {
 		g, err := graph.Build(in.Compilation.Document.Edges())
 		if err != nil {
@@ -34,66 +42,118 @@ func New(in Input) (*Plan, error) {
 		}
 		in.Graph = g
 	}
-	changes, err := Diff(DiffInput{
+	snapshot, moves, err := migrate(&in)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := newSelection(&in, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDiffer(DiffInput{
 		Document: in.Compilation.Document,
 		Hashes:   in.Compilation.Hashes,
 		Graph:    in.Graph,
-		Snapshot: in.Snapshot,
+		Snapshot: snapshot,
 		Schemas:  in.Schemas,
+		Force:    chosen.force,
+		Digests:  in.Secrets.Digests,
+		Unsealer: in.Secrets.Unsealer,
 	})
 	if err != nil {
 		return nil, err
 	}
-	warnings, err := guard(changes)
-	if err != nil {
+	p := &Plan{
+		Compilation:    in.Compilation,
+		Graph:          in.Graph,
+		Snapshot:       snapshot,
+		Moves:          moves,
+		Targets:        in.Targets,
+		Replace:        in.Replace,
+		Excluded:       chosen.excluded,
+		OnFailure:      in.OnFailure,
+		SecretsSkipped: in.Secrets.Skip,
+		schemas:        in.Schemas,
+		plainSecrets:   in.PlainSecrets,
+		seals:          in.Seals,
+		resolves:       in.Secrets.Resolve != nil && !in.Secrets.Skip,
+		unsealer:       in.Secrets.Unsealer,
+	}
+	err = p.judge(&in, d, chosen)
+	if err != nil && p.Refused == nil {
 		return nil, err
 	}
-	if err := requireStackOutputs(changes, in.Snapshot.Outputs); err != nil {
-		return nil, err
-	}
-	fallbacks, err := dropCollisions(changes, in.Graph, in.Schemas)
-	if err != nil {
-		return nil, err
-	}
-	return &Plan{
-		Changes:      changes,
-		Compilation:  in.Compilation,
-		Graph:        in.Graph,
-		Snapshot:     in.Snapshot,
-		OnFailure:    in.OnFailure,
-		Outputs:      outputChanges(in.Compilation, changes, in.Snapshot),
-		Warnings:     append(warnings, fallbacks...),
-		schemas:      in.Schemas,
-		plainSecrets: in.PlainSecrets,
-	}, nil
+	p.selected = chosen.count(p.Changes)
+	p.Outputs = outputChanges(p, chosen)
+	return p, err
 }
 
-// coversEveryEnvironment refuses a compilation of some environments only: what the
-// others own is not in it and would be planned for deletion.
-func coversEveryEnvironment(c *ir.Compilation) error {
-	if len(c.EnvsSelected) == len(c.EnvsDeclared) {
-		return nil
+// judge is the pipeline from the diff on, in the order of engine.md 3.1. The guard is
+// asked before the audit, since what it refuses needs no secret, and again after what
+// the audit brought about (PL-5a).
+func (p *Plan) judge(in *Input, d *differ, chosen *selection) error {
+	p.Changes = d.result()
+	chosen.restrict(p.Changes)
+	deferred, err := p.guarded()
+	if err != nil {
+		return err
 	}
-	return model.Errorf(model.TargetError, model.ClassUser,
-		"only the environments %s of %s are selected, and a plan covers all of them; plan without a selection",
-		strings.Join(c.EnvsSelected, ", "), strings.Join(c.EnvsDeclared, ", "))
+	a := audit{Secrets: in.Secrets, outputs: p.Snapshot.Outputs, former: p.Moves.former()}
+	if err := a.run(p.Changes); err != nil {
+		return err
+	}
+	if len(a.rotated) > 0 {
+		d.rotate(a.rotated)
+		p.Changes = d.result()
+		chosen.restrict(p.Changes)
+		if deferred, err = p.guarded(); err != nil {
+			return err
+		}
+	}
+	if err := requireSecrets(p.Changes, in.Secrets); err != nil {
+		return err
+	}
+	if err := requireStackOutputs(p.Changes, p.Snapshot.Outputs); err != nil {
+		return err
+	}
+	fallbacks, err := dropCollisions(p.Changes, in.Compilation.Document, in.Graph, in.Schemas)
+	if err != nil {
+		return err
+	}
+	p.Warnings = append(append(deferred, a.warnings()...), fallbacks...)
+	return p.evaluate(in.Policies)
+}
+
+// guarded asks the guards, and notes a refusal.
+func (p *Plan) guarded() (warnings []string, err error) {
+	warnings, err = guard(p.Changes)
+	if err != nil {
+		p.Refused, _ = errors.AsType[*model.Error](err)
+	}
+	return warnings, err
 }
 
 // Destroy plans the deletion of everything that is recorded, from state alone (RF-17).
 // Only the guards of the rows hold it back.
 func Destroy(snapshot *state.Snapshot, schemas *model.Schemas) (*Plan, error) {
-	changes, err := Diff(DiffInput{Snapshot: snapshot, Schemas: schemas})
+	return DestroyTargets(snapshot, schemas, nil)
+}
+
+// DestroyTargets plans the deletion of what the patterns match and of everything that was
+// recorded to depend on it (GR-26); no pattern = of everything. A refused plan is
+// returned beside its error, as by New.
+func DestroyTargets(snapshot *state.Snapshot, schemas *model.Schemas, targets []string) (*Plan, error) {
+	chosen, err := destroySelection(targets, snapshot)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := guard(changes); err != nil {
+	p := &Plan{Snapshot: snapshot, OnFailure: OnFailureHalt, Targets: targets, schemas: schemas}
+	if p.Changes, err = Diff(DiffInput{Snapshot: snapshot, Schemas: schemas}); err != nil {
 		return nil, err
 	}
-	return &Plan{
-		Changes:   changes,
-		Snapshot:  snapshot,
-		OnFailure: OnFailureHalt,
-		Outputs:   outputChanges(nil, changes, snapshot),
-		schemas:   schemas,
-	}, nil
+	chosen.restrict(p.Changes)
+	p.selected = chosen.count(p.Changes)
+	p.Outputs = outputChanges(p, chosen)
+	_, err = p.guarded()
+	return p, err
 }

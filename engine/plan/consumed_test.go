@@ -5,7 +5,6 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
-	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -38,7 +37,7 @@ func TestRefDigests(t *testing.T) {
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			n := &ir.Node{Type: tc.resourceType, Properties: map[string]any{tc.field: tc.value}}
-			got := plan.RefDigests(n, testSchemas(t), values(snapshot))
+			got := refDigests(n, testSchemas(t), snapshot)
 			if got[tc.field] != tc.want || len(got) > 1 {
 				t.Errorf("%v; want %q", got, tc.want)
 			}

@@ -65,23 +65,14 @@ func makeCertain(changes []Change, schemas *model.Schemas) {
 // dropCollisions turns every create-first replace whose two halves would bear one
 // identity into a destroy-first one, with a warning; where another node that declares
 // create-before-destroy needs it, there is no safe order and the plan fails (PL-11).
-func dropCollisions(changes []Change, g *graph.Graph, schemas *model.Schemas) (warnings []string, err error) {
-	if g == nil {
-		return nil, nil
-	}
-	declares := map[string]bool{}
-	for i := range changes {
-		if n := changes[i].Desired; n != nil && n.CreateBeforeDestroy {
-			declares[n.ID] = true
-		}
-	}
+func dropCollisions(changes []Change, doc *ir.Document, g *graph.Graph, schemas *model.Schemas) (warnings []string, err error) {
 	for i := range changes {
 		c := &changes[i]
 		if c.Action != Replace || !c.CreateBeforeDestroy || c.PendingDestroy != nil || !collides(c, schemas) {
 			continue
 		}
 		for _, dependent := range g.Closure([]string{c.NodeID}, true) {
-			if dependent != c.NodeID && declares[dependent] {
+			if dependent != c.NodeID && doc.Node(dependent).CreateBeforeDestroy {
 				return nil, model.Errorf(model.AtlantideError, model.ClassUser,
 					"the replacement of %s would keep its name, so it cannot be created before the old one is destroyed, "+
 						"and %s, which depends on it, declares create_before_destroy; give %s a new physical name or drop the flag",

@@ -1,10 +1,11 @@
 package plan_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
@@ -68,7 +69,17 @@ func TestDiff(t *testing.T) {
 		{why: "T-042 an upstream's edit names the field that reads from it, conditionally where immutable",
 			edit:  func(c *config) { c.nodes[vpcID].Properties["tags"] = "b" },
 			wants: map[string]string{vpcID: "update [tags]", netID: "replace [vpc_id] conditional"}},
-		{why: "DF-31 behind a destroy-first replace it is certain",
+		{why: "X-4 the fields that read from what moved, and no other",
+			edit: func(c *config) {
+				c.nodes[otherID].Properties["path"] = op("concat", "by/", ref(vpcID, "vpc_id"))
+				c.nodes[fileID].Properties["content"] = "two"
+			},
+			rows: func(s *state.Snapshot) {
+				s.Rows[otherID].Properties = map[string]any{"path": op("concat", "by/", ref(vpcID, "vpc_id")), "content": ref(fileID, "checksum")}
+				s.Rows[otherID].Dependencies = []string{vpcID, fileID}
+			},
+			wants: map[string]string{otherID: "update [content]", fileID: "update [content]", vpcID: "noop"}},
+		{why: "DF-31, X-46: behind a destroy-first replace it is certain",
 			edit:  func(c *config) { c.nodes[vpcID].Properties["cidr_block"] = "10.9.0.0/16" },
 			wants: map[string]string{vpcID: "replace [cidr_block]", netID: "replace [vpc_id]"}},
 		{why: "T-046 an ordering-only dependent of a re-created node is looked at again",
@@ -234,7 +245,7 @@ func TestPlanRefuses(t *testing.T) {
 			edit: func(c *config) {
 				c.nodes[fileID].Properties["content"] = model.Transform{Op: "concat", Args: []any{model.StackOutputMarker("net:zone"), "x"}}.Marker()
 			}},
-		{why: "PL-11 a dependent that declares create-before-destroy forbids the fallback", kind: model.AtlantideError, texts: []string{"n:aws.SqsQueue:q", fileID},
+		{why: "PL-11, X-51: a dependent that declares create-before-destroy forbids the fallback", kind: model.AtlantideError, texts: []string{"n:aws.SqsQueue:q", fileID},
 			rows: func(s *state.Snapshot) {
 				s.Rows["n:aws.SqsQueue:q"] = &state.Row{ID: "n:aws.SqsQueue:q", Type: "aws.SqsQueue", Status: state.StatusCreated,
 					Properties: map[string]any{"queue_name": "q", "fifo": false}}
@@ -260,6 +271,133 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
+// X-7, N-20: the guard that counts is the config's, at once, and a change of it shows.
+func TestGuardOfTheConfigCounts(t *testing.T) {
+	for _, tc := range []struct {
+		why              string
+		recorded         bool
+		declared         bool
+		refused, flipped bool
+	}{
+		{why: "neither"},
+		{why: "added with the very change that it forbids", declared: true, refused: true, flipped: true},
+		{why: "removed with the very change that it forbade", recorded: true, flipped: true},
+		{why: "both", recorded: true, declared: true, refused: true},
+	} {
+		t.Run(tc.why, func(t *testing.T) {
+			snapshot := applied(t, network())
+			snapshot.Rows[fileID].PreventDestroy = tc.recorded
+			c := network()
+			c.nodes[fileID].Properties["path"] = "moved.txt"
+			c.nodes[fileID].PreventDestroy = tc.declared
+			p, err := c.plan(t, snapshot)
+			if tc.refused {
+				checkRefusal(t, err, model.PreventDestroyError, fileID)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			var shown map[string]any
+			for _, item := range p.Payload()["changes"].([]any) {
+				if entry := item.(map[string]any); entry["node_id"] == fileID {
+					shown = entry["lifecycle_changes"].(map[string]any)
+				}
+			}
+			want := map[string]any{}
+			if tc.flipped {
+				want["prevent_destroy"] = []any{tc.recorded, tc.declared}
+			}
+			if diff := cmp.Diff(want, shown); diff != "" {
+				t.Errorf("lifecycle changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// a conditional replace of what is protected waits for apply only if nothing that
+// its fields read from is made anew.
+func TestGuardIsDeferred(t *testing.T) {
+	for _, tc := range []struct {
+		why      string
+		edit     func(c *config)
+		rows     func(s *state.Snapshot)
+		deferred bool
+	}{
+		{why: "behind an update", edit: func(c *config) { c.nodes[vpcID].Properties["tags"] = "b" }, deferred: true},
+		{why: "behind a create", rows: func(s *state.Snapshot) { delete(s.Rows, vpcID) }},
+		{why: "behind a create-first replace", edit: func(c *config) {
+			c.nodes[vpcID].Properties["cidr_block"] = "10.9.0.0/16"
+			c.nodes[vpcID].CreateBeforeDestroy = true
+		}},
+		{why: "not known to change alone", edit: func(c *config) {
+			c.nodes[vpcID].Properties["tags"] = "b"
+			c.nodes[netID].Properties["cidr_block"] = "10.0.2.0/24"
+		}},
+	} {
+		t.Run(tc.why, func(t *testing.T) {
+			snapshot := applied(t, network())
+			c := network()
+			c.nodes[netID].PreventDestroy = true
+			if tc.edit != nil {
+				tc.edit(c)
+			}
+			if tc.rows != nil {
+				tc.rows(snapshot)
+			}
+			p, err := c.plan(t, snapshot)
+			if !tc.deferred {
+				checkRefusal(t, err, model.PreventDestroyError, netID)
+				return
+			}
+			if err != nil || len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0], netID+": prevent_destroy is checked at apply") {
+				t.Errorf("warnings %q, %v", p.Warnings, err)
+			}
+		})
+	}
+}
+
+// A plan that was refused for what it would destroy is there to be read, and not to be run.
+func TestRefusedPlanIsShown(t *testing.T) {
+	snapshot := applied(t, network())
+	snapshot.Rows[netID].PreventDestroy = true
+	c := network()
+	delete(c.nodes, netID)
+	p, err := c.plan(t, snapshot)
+	checkRefusal(t, err, model.PreventDestroyError, netID)
+	if p == nil || !strings.Contains(p.Text(), "- delete  aws.Subnet:s") || p.Payload()["summary"].(map[string]any)["delete"] != int64(1) {
+		t.Fatalf("the plan does not show the delete: %+v", p)
+	}
+	if _, err := p.Body(); err != nil {
+		t.Error(err)
+	}
+	checkRefusal(t, p.Unsupported(), model.PreventDestroyError, netID)
+
+	destroy, err := plan.Destroy(snapshot, testSchemas(t))
+	checkRefusal(t, err, model.PreventDestroyError, netID)
+	if destroy.Summary().Delete != 4 {
+		t.Errorf("the destroy shows %s", destroy.Summary())
+	}
+	snapshot.Rows[netID].RefDigests["vpc_id"] = "salted:0"
+	if p, err := network().plan(t, snapshot); p != nil || err == nil {
+		t.Errorf("a plan beside %v; want none, nothing was decided", err)
+	}
+}
+
+// PL-11 looks at dependents that this run leaves alone as well: they use the old half.
+func TestCollisionBehindWhatIsLeftOut(t *testing.T) {
+	const queue = "n:aws.SqsQueue:q"
+	declare := func() *config {
+		c := network()
+		c.add(queue, map[string]any{"queue_name": "q", "fifo": false})
+		c.nodes[fileID].DependsOn = []string{queue}
+		c.nodes[fileID].CreateBeforeDestroy = true
+		return c
+	}
+	c := declare()
+	c.nodes[queue].Properties["fifo"] = true
+	_, err := c.plan(t, applied(t, declare()), targeting(queue))
+	checkRefusal(t, err, model.AtlantideError, queue, fileID)
+}
+
 func checkRefusal(t *testing.T, err error, kind model.Kind, texts ...string) {
 	t.Helper()
 	if !model.IsKind(err, kind) || model.ClassOf(err) != model.ClassUser {
@@ -270,13 +408,6 @@ func checkRefusal(t *testing.T, err error, kind model.Kind, texts ...string) {
 			t.Errorf("%q does not name %q", err, text)
 		}
 	}
-}
-
-func TestNarrowedCompilationIsRefused(t *testing.T) {
-	compilation, g := network().compile(t)
-	compilation.EnvsDeclared, compilation.EnvsSelected = []string{"dev", "prod"}, []string{"dev"}
-	_, err := plan.New(plan.Input{Compilation: compilation, Graph: g, Snapshot: emptySnapshot(), Schemas: testSchemas(t)})
-	checkRefusal(t, err, model.TargetError, "dev", "prod")
 }
 
 func TestDestroy(t *testing.T) {
@@ -341,30 +472,5 @@ func TestOutputChanges(t *testing.T) {
 				t.Errorf("set %v, retired %v; want %v, %v", set, out.Retired, tc.set, tc.retired)
 			}
 		})
-	}
-}
-
-func BenchmarkDiff10kUnchanged(b *testing.B) {
-	c := newConfig()
-	for i := range 10_000 {
-		id := fmt.Sprintf("s:local.File:n%05d", i)
-		content := any("hello")
-		if i > 0 {
-			content = ref(fmt.Sprintf("s:local.File:n%05d", i/2), "checksum")
-		}
-		c.file(id, fmt.Sprintf("out/%05d.txt", i), content)
-	}
-	c.nodes["s:local.File:n00000"].Properties["content"] = "hello"
-	snapshot := applied(b, c)
-	compilation, g := c.compile(b)
-	in := plan.Input{Compilation: compilation, Graph: g, Snapshot: snapshot, Schemas: testSchemas(b), OnFailure: plan.OnFailureHalt}
-	for b.Loop() {
-		p, err := plan.New(in)
-		if err != nil || p.HasPending() {
-			b.Fatal(err, p.Summary())
-		}
-		if _, err := p.ChangesetDigest(); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -18,6 +19,10 @@ const changesetFormat = 1
 // SHA-256 of the canonical changeset. It says what a run would do to which recorded
 // state, and nothing of where or when it was planned: no serial, no time, no revision.
 func (p *Plan) ChangesetDigest() (string, error) {
+	if p.SecretsSkipped {
+		return "", model.Errorf(model.SecretsError, model.ClassUser,
+			"a plan that looked at no secret has no digest; plan again with the secrets")
+	}
 	changeset, err := p.changeset()
 	if err != nil {
 		return "", err
@@ -57,8 +62,8 @@ func (p *Plan) changeset() (map[string]any, error) {
 		"format":    int64(changesetFormat),
 		"inputs":    inputs,
 		"envs":      map[string]any{"declared": texts(c.EnvsDeclared), "selected": texts(c.EnvsSelected)},
-		"targets":   []any{},
-		"replace":   []any{},
+		"targets":   texts(distinct(p.Targets)),
+		"replace":   texts(distinct(p.Replace)),
 		"onFailure": p.OnFailure,
 		"pins":      pins(c.Pins),
 		"nodes":     nodes,
@@ -150,55 +155,37 @@ func rowIdentity(r *state.Row) map[string]any {
 	}
 }
 
-// policyEntries name each binding, what it demands and how it was judged.
-func (p *Plan) policyEntries(c *ir.Compilation) ([]any, error) {
-	entries := []any{}
-	for _, binding := range c.Policies {
-		digest, err := ir.Digest(map[string]any{
-			"level": binding.Level, "params": orEmpty(binding.Params), "types": typesOf(binding),
-		})
-		if err != nil {
-			return nil, err
-		}
-		result := "passed"
-		if slices.ContainsFunc(p.Violations, func(v Violation) bool { return v.Policy == binding.Name }) {
-			result = "violated"
-		}
-		entries = append(entries, map[string]any{"name": binding.Name, "digest": digest, "result": result})
-	}
-	return entries, nil
-}
-
-func typesOf(binding ir.PolicyBinding) any {
-	if binding.Types == nil {
-		return nil
-	}
-	return texts(binding.Types)
-}
-
-// external are the digests of the committed stack outputs that pending nodes read: the
-// values are handed to providers, so an approval covers them.
+// external are the digests of the committed stack outputs that pending nodes and outputs
+// read: the values are handed on, so an approval covers them.
 func (p *Plan) external() (map[string]any, error) {
 	digests := map[string]any{}
-	for i := range p.Changes {
-		c := &p.Changes[i]
-		if !c.Actionable() || c.Desired == nil {
-			continue
-		}
-		for _, key := range stackOutputs(c.Desired.Properties) {
+	read := func(v any) error {
+		for _, key := range stackOutputs(v) {
 			committed, ok := p.Snapshot.Outputs[key]
 			if !ok || digests[key] != nil {
 				continue
 			}
 			digest, err := ir.Digest(committed.Value)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			digests[key] = digest
 		}
+		return nil
 	}
-	return digests, nil
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Actionable() && c.Desired != nil {
+			if err := read(c.Desired.Properties); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return digests, read(p.Outputs.Set)
 }
+
+// distinct is sorted and without repetitions: the order in which patterns were given says
+// nothing.
+func distinct(patterns []string) []string { return slices.Sorted(maps.Keys(set(patterns))) }
 
 func orEmpty(m map[string]any) map[string]any {
 	if m == nil {

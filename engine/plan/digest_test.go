@@ -2,6 +2,8 @@ package plan_test
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,9 @@ import (
 
 // situation is a plan in the making, with something to do for every kind of entry.
 type situation struct {
+	targets  []string
+	replace  []string
+	checker  plan.PolicyChecker
 	config   *config
 	snapshot *state.Snapshot
 	compiled func(c *ir.Compilation) // edits what was compiled
@@ -51,7 +56,10 @@ func (s *situation) digest(t *testing.T) string {
 	if s.compiled != nil {
 		s.compiled(compilation)
 	}
-	p, err := plan.New(plan.Input{Compilation: compilation, Graph: g, Snapshot: s.snapshot, Schemas: testSchemas(t), OnFailure: plan.OnFailureHalt})
+	p, err := plan.New(plan.Input{
+		Compilation: compilation, Graph: g, Snapshot: s.snapshot, Schemas: testSchemas(t), OnFailure: plan.OnFailureHalt,
+		Targets: s.targets, Replace: s.replace, Policies: s.checker,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +96,8 @@ func TestChangesetDigest(t *testing.T) {
 	}{
 		{"inputs", func(s *situation) { s.config.inputs["size"] = int64(2) }, true},
 		{"envs", compiled(func(c *ir.Compilation) { c.EnvsDeclared, c.EnvsSelected = []string{"dev"}, []string{"dev"} }), true},
+		{"targets, though they match everything", func(s *situation) { s.targets = []string{"*"} }, true},
+		{"replace, though that is replaced anyway", func(s *situation) { s.replace = []string{netID} }, true},
 		{"failure mode", planned(func(p *plan.Plan) { p.OnFailure = plan.OnFailureRollback }), true},
 		{"pins", compiled(func(c *ir.Compilation) { c.Pins = map[string]string{"local": "2.0.0"} }), true},
 		{"a node's id", func(s *situation) { s.config.file("n:local.File:new", "x", "x") }, true},
@@ -117,10 +127,15 @@ func TestChangesetDigest(t *testing.T) {
 		{"policy: parameters", func(s *situation) { s.config.policies[0].Params["keys"] = "b" }, true},
 		{"policy: types", func(s *situation) { s.config.policies[0].Types = []string{"local.File"} }, true},
 		{"policy: result", planned(func(p *plan.Plan) { p.Violations = []plan.Violation{{Policy: "p"}} }), true},
+		{"policy: result by a checker", func(s *situation) { s.checker = judged("p", "d", plan.PolicyViolated) }, true},
 		{"outputs: set", func(s *situation) { s.config.output("n:more", "x") }, true},
 		{"outputs: set to another value", planned(func(p *plan.Plan) { p.Outputs.Set["n:sum"] = "x" }), true},
 		{"outputs: retired", func(s *situation) { delete(s.snapshot.Outputs, "n:old") }, true},
 		{"consumed stack output", func(s *situation) { s.snapshot.Outputs["net:zone"] = state.Output{Value: "b"} }, true},
+
+		{"consumed stack output that an output passes on", func(s *situation) {
+			s.config.output("n:passed", model.StackOutputMarker("net:zone"))
+		}, true},
 
 		{"nothing", func(*situation) {}, false},
 		{"serial", func(s *situation) { s.snapshot.Serial += 7 }, false},
@@ -150,6 +165,107 @@ func TestChangesetDigest(t *testing.T) {
 				t.Errorf("digest %q", before)
 			}
 		})
+	}
+}
+
+func judged(name, digest, result string) *judge {
+	return &judge{verdict: plan.PolicyVerdict{Results: []plan.PolicyResult{{Name: name, Digest: digest, Result: result}}}}
+}
+
+// What a checker demands and finds is covered, in its order; its words are not.
+func TestPoliciesInTheDigest(t *testing.T) {
+	base := judged("p", "d", plan.PolicyPassed)
+	two := judged("p", "d", plan.PolicyPassed)
+	two.verdict.Results = append(two.verdict.Results, plan.PolicyResult{Name: "q", Digest: "d", Result: plan.PolicyPassed})
+	worded := judged("p", "d", plan.PolicyPassed)
+	worded.verdict.Violations = []plan.Violation{{Policy: "p", Level: plan.LevelAdvisory, NodeID: fileID, Message: "any words"}}
+	digestWith := func(j *judge) string {
+		s := newSituation(t)
+		s.checker = j
+		return s.digest(t)
+	}
+	want := digestWith(base)
+	for why, tc := range map[string]struct {
+		checker *judge
+		moves   bool
+	}{
+		"the same":        {judged("p", "d", plan.PolicyPassed), false},
+		"name":            {judged("q", "d", plan.PolicyPassed), true},
+		"what it demands": {judged("p", "e", plan.PolicyPassed), true},
+		"result":          {judged("p", "d", plan.PolicyViolated), true},
+		"one more":        {two, true},
+		"words":           {worded, false},
+	} {
+		if moved := digestWith(tc.checker) != want; moved != tc.moves {
+			t.Errorf("%s: digest moved: %t; want %t", why, moved, tc.moves)
+		}
+	}
+}
+
+// The order in which patterns are given, and a repetition, say nothing.
+func TestPatternsInTheDigest(t *testing.T) {
+	with := func(targets, replace []string) string {
+		s := newSituation(t)
+		s.targets, s.replace = targets, replace
+		return s.digest(t)
+	}
+	a, b := []string{netID, fileID}, []string{fileID, netID, fileID}
+	if with(a, a) != with(b, b) {
+		t.Error("the digest depends on the order of the patterns")
+	}
+	if with(a, nil) == with(nil, a) || with(a, nil) == with(a[:1], nil) {
+		t.Error("other patterns give the same digest")
+	}
+}
+
+// AP-33 names the keys. Each of them counts by itself.
+func TestChangesetKeys(t *testing.T) {
+	s := newSituation(t)
+	body, err := mustPlan(t, s.config, s.snapshot).Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() map[string]any {
+		record, err := model.DecodeJSON(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record.(map[string]any)["changeset"].(map[string]any)
+	}
+	keys := func(m any) []string { return slices.Sorted(maps.Keys(m.(map[string]any))) }
+	changeset := read()
+	for where, pair := range map[string][2][]string{
+		"changeset": {keys(changeset), {"envs", "external", "format", "inputs", "nodes", "onFailure", "outputs", "pins", "policies", "replace", "targets"}},
+		"envs":      {keys(changeset["envs"]), {"declared", "selected"}},
+		"outputs":   {keys(changeset["outputs"]), {"retired", "set"}},
+		"policies":  {keys(changeset["policies"].([]any)[0]), {"digest", "name", "result"}},
+		"nodes": {keys(changeset["nodes"].([]any)[0]), {
+			"action", "changedFields", "conditional", "createBeforeDestroy", "desired", "guard", "id", "prior", "stateOnly",
+		}},
+	} {
+		if !slices.Equal(pair[0], pair[1]) {
+			t.Errorf("%s has the keys %v; want %v", where, pair[0], pair[1])
+		}
+	}
+	whole, err := ir.Digest(changeset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moves := func(where string, at func(c map[string]any) map[string]any, key string) {
+		other := read()
+		at(other)[key] = "something else"
+		if digest, err := ir.Digest(other); err != nil || digest == whole {
+			t.Errorf("%s.%s does not move the digest, %v", where, key, err)
+		}
+	}
+	for key := range changeset {
+		moves("changeset", func(c map[string]any) map[string]any { return c }, key)
+	}
+	for _, list := range []string{"nodes", "policies"} {
+		first := func(c map[string]any) map[string]any { return c[list].([]any)[0].(map[string]any) }
+		for key := range first(changeset) {
+			moves(list, first, key)
+		}
 	}
 }
 
@@ -215,7 +331,7 @@ func TestDrift(t *testing.T) {
 		},
 			texts: []string{"replace " + netID + " [cidr_block] create-before-destroy"}},
 		{why: "state-only is in", edit: func(c *config) { c.nodes[vpcID].PreventDestroy = true }, texts: []string{"now also: state-only " + vpcID}},
-		{why: "PL-22 another value under the same entry", edit: func(c *config) { c.nodes[fileID].Properties["content"] = "three" },
+		{why: "PL-22, X-28: another value under the same entry", edit: func(c *config) { c.nodes[fileID].Properties["content"] = "three" },
 			texts: []string{"other content", "update " + fileID}},
 		{why: "PL-22 another recorded side", rows: func(s *state.Snapshot) { s.Rows[fileID].Outputs["x"] = "y" },
 			texts: []string{"other content", "update " + fileID}},

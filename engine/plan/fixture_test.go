@@ -66,6 +66,8 @@ type config struct {
 	outputs  []ir.Output
 	inputs   map[string]any
 	policies []ir.PolicyBinding
+	declared []string // environments
+	selected []string
 }
 
 func newConfig() *config { return &config{nodes: map[string]*ir.Node{}} }
@@ -119,22 +121,27 @@ func (c *config) compile(t fataler) (*ir.Compilation, *graph.Graph) {
 	}
 	return &ir.Compilation{
 		Document: doc, Hashes: hashes, Outputs: c.outputs, Policies: c.policies, Inputs: c.inputs,
+		EnvsDeclared: c.declared, EnvsSelected: c.selected,
 		Pins: map[string]string{"local": "1.0.0"},
 	}, g
 }
 
-// plan plans the config against a snapshot.
-func (c *config) plan(t fataler, snapshot *state.Snapshot) (*plan.Plan, error) {
+// plan plans the config against a snapshot, the input changed by whoever has to.
+func (c *config) plan(t fataler, snapshot *state.Snapshot, with ...func(in *plan.Input)) (*plan.Plan, error) {
 	t.Helper()
 	compilation, g := c.compile(t)
-	return plan.New(plan.Input{
+	in := plan.Input{
 		Compilation: compilation, Graph: g, Snapshot: snapshot, Schemas: testSchemas(t), OnFailure: plan.OnFailureHalt,
-	})
+	}
+	for _, change := range with {
+		change(&in)
+	}
+	return plan.New(in)
 }
 
-func mustPlan(t fataler, c *config, snapshot *state.Snapshot) *plan.Plan {
+func mustPlan(t fataler, c *config, snapshot *state.Snapshot, with ...func(in *plan.Input)) *plan.Plan {
 	t.Helper()
-	p, err := c.plan(t, snapshot)
+	p, err := c.plan(t, snapshot, with...)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -162,6 +169,9 @@ func applied(t fataler, c *config) *state.Snapshot {
 // dependency order, deletes last.
 func perform(t fataler, p *plan.Plan, snapshot *state.Snapshot) {
 	t.Helper()
+	if p.Moves != nil {
+		commit(snapshot, p.Moves.Batch())
+	}
 	schemas := testSchemas(t)
 	byID := map[string]*plan.Change{}
 	for i := range p.Changes {
@@ -201,6 +211,23 @@ func perform(t fataler, p *plan.Plan, snapshot *state.Snapshot) {
 	snapshot.Serial++
 }
 
+// commit does to a snapshot what a store does with a batch.
+func commit(snapshot *state.Snapshot, b state.Batch) {
+	for _, id := range b.DeleteRows {
+		delete(snapshot.Rows, id)
+	}
+	for _, row := range b.PutRows {
+		snapshot.Rows[row.ID] = row
+	}
+	for _, id := range b.DeletePending {
+		delete(snapshot.Pending, id)
+	}
+	for _, entry := range b.PutPending {
+		snapshot.Pending[entry.NodeID] = entry
+	}
+	maps.Copy(snapshot.Outputs, b.SetOutputs)
+}
+
 func values(snapshot *state.Snapshot) plan.Values {
 	return plan.Values{
 		Output: func(r model.Reference) (any, bool) {
@@ -214,6 +241,15 @@ func values(snapshot *state.Snapshot) plan.Values {
 	}
 }
 
+// refDigests are those without a salt, which cannot fail.
+func refDigests(n *ir.Node, schemas *model.Schemas, snapshot *state.Snapshot) map[string]string {
+	digests, err := plan.RefDigests(n, schemas, values(snapshot), nil)
+	if err != nil {
+		panic(err)
+	}
+	return digests
+}
+
 // written is the row that an apply of the change persists.
 func written(c *plan.Change, schemas *model.Schemas, snapshot *state.Snapshot) *state.Row {
 	n := c.Desired
@@ -221,7 +257,7 @@ func written(c *plan.Change, schemas *model.Schemas, snapshot *state.Snapshot) *
 		ID: n.ID, Type: n.Type, Kind: n.Kind, Provider: n.Provider, ProviderVersion: n.ProviderVersion, InputHash: c.DesiredHash,
 		Properties: n.Properties, Dependencies: n.Dependencies, DependsOn: n.DependsOn, PreventDestroy: n.PreventDestroy,
 		CreateBeforeDestroy: n.CreateBeforeDestroy, Status: state.StatusCreated, Outputs: map[string]any{},
-		RefDigests: plan.RefDigests(n, schemas, values(snapshot)),
+		RefDigests: refDigests(n, schemas, snapshot), SecretDigests: plan.StackOutputDigests(n, snapshot.Outputs),
 	}
 	for _, f := range schemas.Type(n.Type).Fields {
 		switch {

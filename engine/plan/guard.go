@@ -47,9 +47,11 @@ func guard(changes []Change) (warnings []string, err error) {
 	}
 	if len(refused) > 0 {
 		slices.Sort(refused)
-		return nil, model.Errorf(model.PreventDestroyError, model.ClassUser,
+		err := model.Errorf(model.PreventDestroyError, model.ClassUser,
 			"prevent_destroy protects %s, which this plan would destroy; undo the change, or remove the flag and plan again",
 			strings.Join(refused, ", "))
+		err.Nodes = refused
+		return nil, err
 	}
 	return warnings, nil
 }

@@ -5,47 +5,75 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
-	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 // Empty reports whether the commit of outputs would change nothing.
 func (o OutputChanges) Empty() bool { return len(o.Set) == 0 && len(o.Retired) == 0 }
 
-// outputChanges compares declared outputs with committed ones (EX-19…EX-22). A nil
-// compilation declares nothing.
-func outputChanges(c *ir.Compilation, changes []Change, snapshot *state.Snapshot) OutputChanges {
+// outputChanges compares declared outputs with committed ones (EX-19…EX-22). A plan
+// without a compilation declares nothing.
+func outputChanges(p *Plan, chosen *selection) OutputChanges {
 	out := OutputChanges{Set: map[string]any{}}
-	declared := map[string]bool{}
-	if c != nil {
+	declared, stacks := map[string]bool{}, map[string]bool{}
+	if c := p.Compilation; c != nil {
 		busy := map[string]bool{}
-		for i := range changes {
-			if changes[i].Actionable() {
-				busy[changes[i].NodeID] = true
+		for i := range p.Changes {
+			if p.Changes[i].Actionable() {
+				busy[p.Changes[i].NodeID] = true
 			}
 		}
-		values := recorded(snapshot)
+		values := recorded(p.Snapshot, p.unsealer)
 		for _, o := range c.Outputs {
 			declared[o.Key] = true
-			if outputMoves(o, busy, values, snapshot) {
+			stacks[model.StackOf(o.Key)] = true
+			if outputMoves(o, busy, values) {
 				out.Set[o.Key] = o.Value
 			}
 		}
-	}
-	// Without a narrowed run every stack of the partition is this run's: it is declared,
-	// or it is left without a row. So whatever is not declared is retired (EX-21).
-	for key := range snapshot.Outputs {
-		if !declared[key] {
-			out.Retired = append(out.Retired, key)
+		if len(p.Snapshot.Outputs) > 0 {
+			for i := range c.Document.Nodes {
+				stacks[model.StackOf(c.Document.Nodes[i].ID)] = true
+			}
 		}
 	}
-	slices.Sort(out.Retired)
+	out.Retired = p.retired(chosen, declared, stacks)
 	return out
+}
+
+// retired lists the committed outputs of this run's stacks that nothing declares any more:
+// of the stacks that the config speaks of, environments that are left out excepted, and of
+// those that the run leaves without a row. A destroy of some nodes also takes what was
+// made from them; what another config committed stays as long as its rows do (EX-21).
+func (p *Plan) retired(chosen *selection, declared, stacks map[string]bool) []string {
+	if len(p.Snapshot.Outputs) == 0 {
+		return nil
+	}
+	gone, kept := map[string]bool{}, map[string]bool{}
+	for i := range p.Changes {
+		switch c := &p.Changes[i]; {
+		case c.Action == Delete:
+			gone[c.NodeID] = true
+		case p.Snapshot.Rows[c.NodeID] != nil || c.Action != Noop:
+			kept[model.StackOf(c.NodeID)] = true
+		}
+	}
+	var retired []string
+	for key, committed := range p.Snapshot.Outputs {
+		stack := model.StackOf(key)
+		switch {
+		case declared[key], chosen.outside(key):
+		case stacks[stack], !kept[stack], p.Compilation == nil && slices.ContainsFunc(committed.SourceNodes, func(id string) bool { return gone[id] }):
+			retired = append(retired, key)
+		}
+	}
+	slices.Sort(retired)
+	return retired
 }
 
 // outputMoves reports whether the value differs from the committed one or is not known
 // before the run. One that nothing in this run makes resolvable keeps what is
-// committed (EX-19).
-func outputMoves(o ir.Output, busy map[string]bool, values Values, snapshot *state.Snapshot) bool {
+// committed (EX-19); what is committed is compared unsealed (EX-22).
+func outputMoves(o ir.Output, busy map[string]bool, values Values) bool {
 	if slices.ContainsFunc(model.References(o.Value), func(r model.Reference) bool { return busy[r.NodeID] }) {
 		return true
 	}
@@ -53,6 +81,6 @@ func outputMoves(o ir.Output, busy map[string]bool, values Values, snapshot *sta
 	if err != nil {
 		return false
 	}
-	committed, ok := snapshot.Outputs[o.Key]
-	return !ok || !ir.Equal(committed.Value, value)
+	committed, ok := values.StackOutput(o.Key)
+	return !ok || !ir.Equal(committed, value)
 }

@@ -36,7 +36,7 @@ func (p *Plan) payload(value func(any) any) map[string]any {
 	for i, v := range p.Violations {
 		violations[i] = map[string]any{"policy": v.Policy, "level": v.Level, "node_id": v.NodeID, "message": v.Message}
 	}
-	return map[string]any{
+	payload := map[string]any{
 		"summary": map[string]any{
 			"create": int64(s.Create), "update": int64(s.Update), "replace": int64(s.Replace),
 			"delete": int64(s.Delete), "noop": int64(s.Noop),
@@ -49,6 +49,10 @@ func (p *Plan) payload(value func(any) any) map[string]any {
 		"warnings":   texts(p.Warnings),
 		"blocked":    p.Blocked,
 	}
+	if p.SecretsSkipped {
+		payload["secrets"] = "skipped"
+	}
+	return payload
 }
 
 func (c *Change) payload() map[string]any {

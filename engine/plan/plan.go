@@ -59,28 +59,35 @@ func (c *Change) Actionable() bool { return c.Action != Noop }
 // Pending reports whether an apply has anything to do for the change.
 func (c *Change) Pending() bool { return c.Actionable() || c.StateOnly }
 
-// Violation is a policy's objection.
-type Violation struct {
-	Policy  string `json:"policy"`
-	Level   string `json:"level"`
-	NodeID  string `json:"node_id"`
-	Message string `json:"message"`
-}
-
 // Plan is a changeset with all that an apply, a reviewer and the digest need.
 type Plan struct {
 	Changes     []Change        // every id of either side, sorted
 	Compilation *ir.Compilation // nil for a destroy
 	Graph       *graph.Graph    // of Compilation; nil for a destroy
-	Snapshot    *state.Snapshot // what was compared with
+	Snapshot    *state.Snapshot // what was compared with, renamed rows moved
+	Moves       *Moves          // rows that a run moves first; nil = none
+	Targets     []string        // patterns, as given
+	Replace     []string        // patterns, as given
+	Excluded    []string        // environments that are declared and not planned, sorted
 	OnFailure   string
 	Outputs     OutputChanges
+	Policies    []PolicyResult
 	Violations  []Violation
 	Warnings    []string
 	Blocked     bool // a mandatory policy objects
+	// Refused is why the plan must not be run, although it can be shown; it is the error
+	// that New returned beside it (PL-1).
+	Refused *model.Error
+	// SecretsSkipped: no secret was looked at, so that the plan has no digest.
+	SecretsSkipped bool
 
 	schemas      *model.Schemas // says which values are not shown
 	plainSecrets bool           // of Input
+	seals        bool           // of Input
+	resolves     bool           // secret handles have a provider
+	evaluated    bool           // Policies and Violations are a checker's
+	selected     int            // nodes that the run may act on
+	unsealer     Unsealer       // of Input
 }
 
 // OutputChanges is what the commit at the end of a run will do to stack outputs as

@@ -56,7 +56,7 @@ func unrecordable(what string, err error) *model.Error {
 // outputs of a node whose type computes one, and a stack output that is made of one.
 // What was copied from the config's own files is not among them.
 func (p *Plan) needsSealing() error {
-	if p.plainSecrets || p.schemas == nil {
+	if p.plainSecrets || p.seals || p.schemas == nil {
 		return nil
 	}
 	for i := range p.Changes {
@@ -93,9 +93,10 @@ func computedSecret(t *model.ResourceType) string {
 
 func toSeal(f *model.Field) bool { return f != nil && f.Sensitive && !f.FromSource }
 
-// tellsSecret reports whether v reads a field or a committed output that is sensitive.
+// tellsSecret reports whether v reads a secret, or a field or a committed output that is
+// sensitive.
 func (p *Plan) tellsSecret(v any) bool {
-	return slices.ContainsFunc(model.References(v), func(r model.Reference) bool {
+	return secret(v) || slices.ContainsFunc(model.References(v), func(r model.Reference) bool {
 		schema := p.schemas.Type(model.TypeOf(r.NodeID))
 		return schema != nil && toSeal(schema.Field(r.Output))
 	}) || slices.ContainsFunc(stackOutputs(v), func(key string) bool { return p.Snapshot.Outputs[key].Sensitive })

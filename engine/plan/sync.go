@@ -17,7 +17,7 @@ func (c *Change) Unsynced() bool {
 	}
 	return c.Prior.Kind != c.Desired.Kind ||
 		c.Prior.CreateBeforeDestroy != c.Desired.CreateBeforeDestroy ||
-		!slices.Equal(slices.Sorted(slices.Values(c.Prior.DependsOn)), OrderingOnly(c.Desired))
+		!slices.Equal(slices.Sorted(slices.Values(c.Prior.DependsOn)), RecordedOrder(c.Desired))
 }
 
 // Unsynced reports whether any idle node's row is to be brought in line.
@@ -25,15 +25,13 @@ func (p *Plan) Unsynced() bool {
 	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Unsynced() })
 }
 
-// OrderingOnly is what a row keeps of depends_on: edges that are not references too
-// (ST-1), sorted.
-func OrderingOnly(n *ir.Node) []string {
-	only := []string{}
-	for _, id := range n.DependsOn {
-		if !slices.Contains(n.Dependencies, id) {
-			only = append(only, id)
-		}
+// RecordedOrder is what a row keeps of depends_on: the declared edges, sorted, those that
+// are references too included.
+func RecordedOrder(n *ir.Node) []string {
+	order := slices.Clone(n.DependsOn)
+	if order == nil {
+		order = []string{}
 	}
-	slices.Sort(only)
-	return only
+	slices.Sort(order)
+	return slices.Compact(order)
 }

@@ -20,23 +20,68 @@ var signs = map[Action]string{Create: "+", Update: "~", Replace: "±", Delete: "
 
 // Text is the plan as its author reads it, without colour (cli.md 7). Whatever a config or
 // a provider put into a value, no control character comes out, and no secret.
-func (p *Plan) Text() string { return p.text(shown) }
+func (p *Plan) Text() string { return p.TextWith(TextOptions{}) }
+
+// TextWith is Text as the options want it.
+func (p *Plan) TextWith(options TextOptions) string { return p.text(shown, options) }
 
 // PublicText is Text for everybody who may read the place where it is shown: a value
 // appears only if its field is declared printable, else a digest stands for it, by which
 // a change can be told (operator.md 1.11).
-func (p *Plan) PublicText() string { return p.text(veiled) }
+func (p *Plan) PublicText() string { return p.text(veiled, TextOptions{}) }
+
+// TextOptions say how much a text tells, and how its parts stand out.
+type TextOptions struct {
+	Detail        Detail
+	ShowUnchanged bool // every unchanged node, however many there are
+	// Paint puts a part of the text into a style; nil = none. It keeps the characters.
+	Paint func(part Part, text string) string
+}
+
+// Detail is how the fields of a change are told (cli.md 22).
+type Detail string
+
+const (
+	DetailShort Detail = "short" // a line a field; it is the default
+	DetailFull  Detail = "full"  // a line for each place that differs in a value
+	DetailNone  Detail = "none"  // not at all
+)
+
+// Part of a text.
+type Part string
+
+// The parts of a text that may stand out: rows by what happens to the node, and the rest.
+const (
+	PartCreate       = Part(Create)
+	PartUpdate       = Part(Update) // state-only changes as well
+	PartReplace      = Part(Replace)
+	PartDelete       = Part(Delete)
+	PartNoop         = Part(Noop)
+	PartStack   Part = "stack"
+	PartDenied  Part = "denied"
+	PartWarning Part = "warning"
+)
 
 // textWriter writes a plan; value shows what is not declared printable.
 type textWriter struct {
 	*Plan
 	strings.Builder
+	TextOptions
+
 	value func(any) string
 }
 
-func (p *Plan) text(value func(any) string) string {
-	w := &textWriter{Plan: p, value: value}
+func (w *textWriter) painted(part Part, text string) string {
+	if w.Paint == nil {
+		return text
+	}
+	return w.Paint(part, text)
+}
+
+func (p *Plan) text(value func(any) string, options TextOptions) string {
+	w := &textWriter{Plan: p, TextOptions: options, value: value}
 	w.writeInputs()
+	w.writeNarrowing()
 	for _, group := range p.stacks() {
 		w.writeStack(group)
 	}
@@ -61,6 +106,33 @@ func (w *textWriter) writeInputs() {
 	fmt.Fprintf(w, "inputs: %s\n", strings.Join(parts, ", "))
 }
 
+// writeNarrowing says what is left out, and of a whole plan nothing (T-091, T-096e).
+func (w *textWriter) writeNarrowing() {
+	if len(w.Excluded) > 0 {
+		fmt.Fprintf(w, "envs: %s (of %s) — %s is not planned and will not change\n",
+			named(w.Compilation.EnvsSelected), named(w.Compilation.EnvsDeclared), named(w.Excluded))
+	}
+	if len(w.Targets) == 0 && len(w.Replace) == 0 {
+		return
+	}
+	pending := 0
+	for i := range w.Changes {
+		if w.Changes[i].Pending() {
+			pending++
+		}
+	}
+	fmt.Fprintf(w, "targeting %d change(s) across %d resource(s)", pending, w.selected)
+	if len(w.Targets) > 0 {
+		fmt.Fprintf(w, " — a subset, by %s; nothing else is planned", named(w.Targets))
+	}
+	if len(w.Replace) > 0 {
+		fmt.Fprintf(w, " — %s is replaced on demand", named(w.Replace))
+	}
+	w.WriteByte('\n')
+}
+
+func named(names []string) string { return printable(strings.Join(names, ", ")) }
+
 // stacks groups the changes by stack, in the order of each stack's first node id.
 func (p *Plan) stacks() [][]*Change {
 	var groups [][]*Change
@@ -82,25 +154,26 @@ func (p *Plan) stacks() [][]*Change {
 func (w *textWriter) writeStack(changes []*Change) {
 	stack := printable(model.StackOf(changes[0].NodeID))
 	rule := max(3, ruleWidth-utf8.RuneCountInString(stack)-1)
-	fmt.Fprintf(w, "%s %s\n", stack, strings.Repeat("─", rule))
+	fmt.Fprintln(w, w.painted(PartStack, stack+" "+strings.Repeat("─", rule)))
 	unchanged := 0
 	for _, c := range changes {
 		if !c.Pending() {
 			unchanged++
 		}
 	}
+	fold := unchanged > foldAbove && !w.ShowUnchanged
 	for _, c := range changes {
-		if c.Pending() || unchanged <= foldAbove {
+		if c.Pending() || !fold {
 			w.writeChange(c)
 		}
 	}
-	if unchanged > foldAbove {
-		fmt.Fprintf(w, "  = %d unchanged\n", unchanged)
+	if fold {
+		fmt.Fprintf(w, "  %s\n", w.painted(PartNoop, fmt.Sprintf("= %d unchanged", unchanged)))
 	}
 }
 
 func (w *textWriter) writeChange(c *Change) {
-	sign, action := signs[c.Action], string(c.Action)
+	sign, action, part := signs[c.Action], string(c.Action), Part(c.Action)
 	var tags []string
 	if c.Conditional {
 		tags = append(tags, "known after apply")
@@ -108,11 +181,14 @@ func (w *textWriter) writeChange(c *Change) {
 	if c.CreateBeforeDestroy {
 		tags = append(tags, "create before destroy")
 	}
+	if w.SecretsSkipped && c.Desired != nil && secret(c.Desired.Properties) {
+		tags = append(tags, "secret not checked")
+	}
 	if c.StateOnly {
-		sign, action = signs[Update], "state"
+		sign, action, part = signs[Update], "state", PartUpdate
 		tags = append(tags, c.guardText(), "state only")
 	}
-	fmt.Fprintf(w, "  %s %-7s %s", sign, action, printable(model.ShortID(c.NodeID)))
+	fmt.Fprintf(w, "  %s", w.painted(part, fmt.Sprintf("%s %-7s %s", sign, action, printable(model.ShortID(c.NodeID)))))
 	if len(tags) > 0 {
 		fmt.Fprintf(w, "  [%s]", strings.Join(tags, ", "))
 	}
@@ -126,20 +202,37 @@ func (c *Change) guardText() string {
 }
 
 func (w *textWriter) writeFields(c *Change) {
-	if c.Action != Update && c.Action != Replace {
+	if c.Action != Update && c.Action != Replace || w.Detail == DetailNone {
 		return
 	}
-	values := recorded(w.Snapshot)
-	for _, field := range c.ChangedFields {
-		if slices.Contains(c.UpstreamMoved, field) {
-			fmt.Fprintf(w, "      %s: %s (same reference, another value than at its last apply)\n", printable(field), w.movedValue(c, field, values))
-			continue
-		}
-		after := c.Desired.Properties[field]
-		fmt.Fprintf(w, "      %s: %s → %s\n", printable(field), w.oldValue(c, field, values), w.shownField(c, field, after))
+	if w.Detail == DetailFull {
+		w.writePlaces(c)
+	} else {
+		w.writeShort(c)
 	}
 	if _, _, differ := c.guardFlip(); differ {
 		fmt.Fprintf(w, "      %s\n", c.guardText())
+	}
+}
+
+// writeShort tells each field in one line.
+func (w *textWriter) writeShort(c *Change) {
+	values := recorded(w.Snapshot, w.unsealer)
+	for _, field := range c.ChangedFields {
+		if slices.Contains(c.UpstreamMoved, field) {
+			text := sensitiveText
+			if value, hidden := w.movedValue(c, field, values); !hidden {
+				text = w.shownField(c, field, value)
+			}
+			fmt.Fprintf(w, "      %s: %s%s\n", printable(field), text, movedText)
+			continue
+		}
+		before, after := w.oldSide(c, field, values), w.newSide(c, field)
+		old, now := w.shownField(c, field, before), w.shownField(c, field, after)
+		if covert(after) && before != nil {
+			old = sensitiveText // it may be the same secret, written out
+		}
+		fmt.Fprintf(w, "      %s: %s → %s\n", printable(field), old, now)
 	}
 }
 
@@ -153,36 +246,6 @@ func (w *textWriter) shownField(c *Change, field string, value any) string {
 		return shown(value)
 	}
 	return w.value(value)
-}
-
-// oldValue is what a field was at the last write. Of a reference that is the recorded
-// value, as long as its digest proves that it still is.
-func (w *textWriter) oldValue(c *Change, field string, values Values) string {
-	row := c.Prior
-	if c.PendingDestroy != nil {
-		row = c.PendingDestroy.Row
-	}
-	old := row.Properties[field]
-	if digest := row.RefDigests[field]; digest != "" {
-		if now, _ := digestOf(old, values); now == digest {
-			if resolved, err := values.Resolve(old); err == nil {
-				old = resolved
-			}
-		}
-	}
-	return w.shownField(c, field, old)
-}
-
-// movedValue is what a reference gives now that its upstream stays as it is.
-func (w *textWriter) movedValue(c *Change, field string, values Values) string {
-	value := c.Desired.Properties[field]
-	if sensitive(c.Desired, field, w.schemas) {
-		return sensitiveText
-	}
-	if resolved, err := values.Resolve(value); err == nil {
-		value = resolved
-	}
-	return w.shownField(c, field, value)
 }
 
 func (w *textWriter) writeOutputs() {
@@ -204,17 +267,17 @@ func (w *textWriter) writeOutputs() {
 func (w *textWriter) writeVerdicts() {
 	mandatory := 0
 	for _, v := range w.Violations {
-		verdict := "WARN"
-		if v.Level == "mandatory" {
-			verdict = "DENY"
+		verdict, part := "WARN", PartWarning
+		if v.Level == LevelMandatory {
+			verdict, part = "DENY", PartDenied
 			mandatory++
 		}
-		fmt.Fprintf(w, "policy %s %s: %s\n", verdict, printable(v.Policy), printable(v.Message))
+		fmt.Fprintf(w, "%s %s: %s\n", w.painted(part, "policy "+verdict), printable(v.Policy), printable(v.Message))
 	}
 	if mandatory > 0 {
-		fmt.Fprintf(w, "%d mandatory policy violation(s) block apply\n", mandatory)
+		fmt.Fprintln(w, w.painted(PartDenied, fmt.Sprintf("%d mandatory policy violation(s) block apply", mandatory)))
 	}
 	for _, warning := range w.Warnings {
-		fmt.Fprintf(w, "warning %s\n", printable(warning))
+		fmt.Fprintf(w, "%s %s\n", w.painted(PartWarning, "warning"), printable(warning))
 	}
 }

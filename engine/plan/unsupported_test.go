@@ -65,33 +65,6 @@ func TestUnsupported(t *testing.T) {
 		{why: "a destroy-first replace whose dependents stay runs", edit: func(c *config) { c.nodes[fileID].Properties["path"] = "moved.txt" }},
 		{why: "deletes among themselves run", edit: func(c *config) { delete(c.nodes, netID); delete(c.nodes, vpcID) }},
 		{why: "an interrupted replace is finished", rows: func(s *state.Snapshot) { interrupt(s, fileID, state.DestroyBeforeCreate, "old.txt") }},
-		{why: "EX-42 a replace with a dependent that is replaced", texts: []string{vpcID, netID, "put it back"},
-			edit: func(c *config) { c.nodes[vpcID].Properties["cidr_block"] = "10.9.0.0/16" }},
-		{why: "EX-42 a replace with a dependent that is deleted", texts: []string{fileID, otherID, "apply the removal"},
-			edit: func(c *config) { c.nodes[fileID].Properties["path"] = "moved.txt"; delete(c.nodes, otherID) }},
-		{why: "EX-42 an interrupted replace is finished before a dependent is deleted", texts: []string{fileID, otherID, "finished first"},
-			rows: func(s *state.Snapshot) { interrupt(s, fileID, state.DestroyBeforeCreate, "old.txt") },
-			edit: func(c *config) { delete(c.nodes, otherID) }},
-		{why: "EX-42 ordering-only edges count", texts: []string{fileID, vpcID},
-			rows: func(s *state.Snapshot) { s.Rows[vpcID].DependsOn = []string{fileID} },
-			edit: func(c *config) {
-				c.nodes[fileID].Properties["path"] = "moved.txt"
-				delete(c.nodes, vpcID)
-				delete(c.nodes, netID)
-			}},
-		{why: "EX-42 an old half that is left counts", texts: []string{fileID, otherID},
-			rows: func(s *state.Snapshot) {
-				interrupt(s, otherID, state.CreateBeforeDestroy, "old.txt")
-				s.Rows[otherID].Status = state.StatusCreated
-			},
-			edit: func(c *config) { c.nodes[fileID].Properties["path"] = "moved.txt" }},
-		{why: "DF-20 a conditional replace", texts: []string{netID, "vpc_id"},
-			edit: func(c *config) { c.nodes[vpcID].Properties["tags"] = "b" }},
-		{why: "phase 1b", texts: []string{fileID, "create_before_destroy"},
-			edit: func(c *config) {
-				c.nodes[fileID].Properties["path"] = "moved.txt"
-				c.nodes[fileID].CreateBeforeDestroy = true
-			}},
 		{why: "a rename that keeps the path would lose the file", texts: []string{fileID, "n:local.File:renamed", "same object"},
 			edit: func(c *config) {
 				c.file("n:local.File:renamed", c.nodes[fileID].Properties["path"].(string), "one")
@@ -118,7 +91,7 @@ func TestUnsupported(t *testing.T) {
 			edit: func(c *config) {
 				c.nodes[fileID].Properties["content"] = model.Transform{Op: "concat", Args: []any{[]any{secret}}}.Marker()
 			}},
-		{why: "nor a secret of what is deleted", texts: []string{fileID + ".content"},
+		{why: "EX-17, X-23: but a secret of what is deleted may be gone",
 			rows: func(s *state.Snapshot) { s.Rows[fileID].Properties = map[string]any{"content": secret} },
 			edit: func(c *config) { delete(c.nodes, fileID); delete(c.nodes, otherID) }},
 		{why: "nor a secret in an output", texts: []string{"n:o"}, edit: func(c *config) { c.output("n:o", secret) }},

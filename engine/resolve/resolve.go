@@ -22,13 +22,16 @@ type Values struct {
 	Output func(model.Reference) (any, bool)
 	// StackOutput is a committed output by its key, "{stack}:{name}" (EX-7).
 	StackOutput func(key string) (any, bool)
+	// Secret is the value that a secret handle names. nil leaves handles as they are.
+	Secret func(model.SecretRef) (string, error)
 }
 
 // Resolve replaces every reference and committed output in v and evaluates every
 // combinator, at any depth. A handle without a value and an operand that a combinator
 // cannot take are errors. What it puts in is not looked at again: an output that
-// happens to look like a handle is data. A secret handle stays as it is, except that
-// no combinator takes one. v is not changed; the result shares nothing with it.
+// happens to look like a handle is data. Without Values.Secret a secret handle stays as it
+// is, except that no combinator takes one. v is not changed; the result shares nothing
+// with it.
 func (vs Values) Resolve(v any) (any, error) {
 	e := evaluation{values: vs, left: MaxText}
 	return e.value(v)
@@ -99,8 +102,11 @@ func (e *evaluation) value(v any) (any, error) {
 	if t, ok := model.AsTransform(v); ok {
 		return e.transform(t)
 	}
-	if _, ok := model.AsSecretRef(v); ok {
-		return model.Clone(v), nil
+	if secret, ok := model.AsSecretRef(v); ok {
+		if e.values.Secret == nil {
+			return model.Clone(v), nil
+		}
+		return e.secret(secret)
 	}
 	switch v := v.(type) {
 	case []any:
@@ -144,6 +150,14 @@ func (e *evaluation) stackOutput(key string) (any, error) {
 		}
 	}
 	return nil, refused("output '%s' is not committed; apply stack '%s' first", key, model.StackOf(key))
+}
+
+func (e *evaluation) secret(ref model.SecretRef) (any, error) {
+	value, err := e.values.Secret(ref)
+	if err != nil {
+		return nil, model.Errorf(model.SecretsError, model.ClassOf(err), "secret '%s' does not resolve: %w", ref.Name, err)
+	}
+	return value, nil
 }
 
 func (e *evaluation) transform(t model.Transform) (any, error) {

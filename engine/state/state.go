@@ -1,6 +1,7 @@
 // Package state owns the contract of a store: rows, pending destroys, outputs and
 // plan records of a partition, and the one way to write them. Stores live below it
-// (postgres, memory).
+// (postgres, sqlite, memory), and beside them what stores share: group commit, the
+// snapshot file, the form of older releases.
 //
 // It must never know the language, a provider, a lock or Kubernetes. A partition is
 // named by an opaque id (the UID of a Stack in the operator); a caller sees one
@@ -31,7 +32,7 @@ type Row struct {
 	Outputs             map[string]any
 	Properties          map[string]any // symbolic
 	Dependencies        []string
-	DependsOn           []string // ordering-only edges, without those in Dependencies
+	DependsOn           []string // ordering edges as declared, sorted
 	PreventDestroy      bool
 	CreateBeforeDestroy bool
 	Status              string
@@ -91,7 +92,9 @@ type Reader interface {
 }
 
 // Writer is the only way to change rows, pending destroys and outputs: one atomic,
-// fenced write that moves the serial by one. A fence that is no longer the
+// fenced write that moves the serial by one; writes of one fence that come together may
+// share a transaction, and then move it by one together. A write is durable when Commit
+// returns. A fence that is no longer the
 // partition's commits nothing and is a FencedWriteError (LS-13). A batch that
 // Batch.CheckStorable refuses commits nothing either. Retrying a batch whose answer was
 // lost is safe.

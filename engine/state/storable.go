@@ -31,41 +31,65 @@ func CheckStorable(v any) error {
 
 // CheckDocument is CheckStorable for what may not be larger than MaxDocument.
 func CheckDocument(v any) error {
-	size, err := measure(v, 0)
+	_, err := document(v)
+	return err
+}
+
+func document(v any) (size int, err error) {
+	size, err = measure(v, 0)
 	if err == nil && size > MaxDocument {
 		err = fmt.Errorf("has %d bytes, more than the %d that can be recorded", size, MaxDocument)
 	}
-	return err
+	return size, err
 }
 
 // CheckStorable refuses a batch of which a store cannot keep everything. It is a user's
 // StateError that names the object.
 func (b Batch) CheckStorable() error {
-	for _, r := range b.PutRows {
-		if err := r.checkStorable(); err != nil {
-			return notWritten(fmt.Sprintf("node %+.80q", r.ID), err)
-		}
-	}
-	for _, p := range b.PutPending {
-		if err := cmp.Or(CheckStorable([]string{p.NodeID, p.Mode}), p.Row.checkStorable()); err != nil {
-			return notWritten(fmt.Sprintf("the old half of node %+.80q", p.NodeID), err)
-		}
-	}
-	for key, o := range b.SetOutputs {
-		if err := cmp.Or(CheckStorable(key), CheckDocument(o.Value), CheckStorable(o.SourceNodes)); err != nil {
-			return notWritten(fmt.Sprintf("output %+.80q", key), err)
-		}
-	}
-	return nil
+	_, err := b.Measure()
+	return err
 }
 
-func (r *Row) checkStorable() error {
-	return cmp.Or(
-		CheckStorable([]string{r.ID, r.Type, r.Kind, r.Provider, r.ProviderVersion, r.InputHash, r.Status, r.RowUID, r.Attempt}),
-		CheckStorable(r.Dependencies), CheckStorable(r.DependsOn), CheckStorable(r.RefreshedOutputs),
-		CheckStorable(r.SecretDigests), CheckStorable(r.RefDigests),
-		CheckDocument(r.Outputs), CheckDocument(r.Properties),
-	)
+// Measure is CheckStorable, and the size of what the batch puts in bytes of JSON, escapes
+// not counted.
+func (b Batch) Measure() (size int, err error) {
+	for _, r := range b.PutRows {
+		n, err := r.measure()
+		if err != nil {
+			return 0, notWritten(fmt.Sprintf("node %+.80q", r.ID), err)
+		}
+		size += n
+	}
+	for _, p := range b.PutPending {
+		n, err := p.Row.measure()
+		if err := cmp.Or(CheckStorable([]string{p.NodeID, p.Mode}), err); err != nil {
+			return 0, notWritten(fmt.Sprintf("the old half of node %+.80q", p.NodeID), err)
+		}
+		size += n
+	}
+	for key, o := range b.SetOutputs {
+		n, err := document(o.Value)
+		if err := cmp.Or(CheckStorable(key), err, CheckStorable(o.SourceNodes)); err != nil {
+			return 0, notWritten(fmt.Sprintf("output %+.80q", key), err)
+		}
+		size += n
+	}
+	return size, nil
+}
+
+func (r *Row) measure() (size int, err error) {
+	for _, part := range []any{
+		[]string{r.ID, r.Type, r.Kind, r.Provider, r.ProviderVersion, r.InputHash, r.Status, r.RowUID, r.Attempt},
+		r.Dependencies, r.DependsOn, r.RefreshedOutputs, r.SecretDigests, r.RefDigests,
+	} {
+		n, e := measure(part, 0)
+		size, err = size+n, cmp.Or(err, e)
+	}
+	for _, part := range []map[string]any{r.Outputs, r.Properties} {
+		n, e := document(part)
+		size, err = size+n, cmp.Or(err, e)
+	}
+	return size, err
 }
 
 func notWritten(what string, err error) error {

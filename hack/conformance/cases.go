@@ -33,13 +33,13 @@ const (
 
 // caseFile is case.json.
 type caseFile struct {
-	Inputs  json.RawMessage `json:"inputs"`
-	Envs    []string        `json:"envs"`
-	Targets []string        `json:"targets"`
-	Replace []string        `json:"replace"`
-	Secrets map[string]any  `json:"secrets"`
-	KeyHex  string          `json:"install_key_hex"`
-	Steps   []step          `json:"steps"`
+	Inputs  json.RawMessage   `json:"inputs"`
+	Envs    []string          `json:"envs"`
+	Targets []string          `json:"targets"`
+	Replace []string          `json:"replace"`
+	Secrets map[string]string `json:"secrets"`
+	KeyHex  string            `json:"install_key_hex"`
+	Steps   []step            `json:"steps"`
 }
 
 // step is one step of a sequence.
@@ -54,11 +54,22 @@ type step struct {
 	Approved  string            `json:"approved"`
 	KeepPlan  string            `json:"keep_plan"`
 	Write     json.RawMessage   `json:"write"` // path → text, or a flag of refresh
+	Tamper    map[string]any    `json:"tamper"`
 	Delete    []string          `json:"delete"`
 	Rmdir     []string          `json:"rmdir"`
 	Prune     bool              `json:"prune"`
 	Values    map[string]string `json:"values"`
+
+	// Of an import.
+	Node       string `json:"node"` // a pattern
+	ExternalID string `json:"external_id"`
+	DryRun     bool   `json:"dry_run"`
+	Force      bool   `json:"force"`
+	AllowDrift bool   `json:"allow_drift"`
 }
+
+// opDeploy is the step that applies an artifact of its config.
+const opDeploy = "deploy"
 
 // Facets of a case that compiles. Others have plan, error, or a facet a step.
 const (

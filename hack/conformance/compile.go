@@ -102,9 +102,10 @@ func (w *world) compareFacet(cmp *comparison, facet string, got *ir.Compilation)
 			return err
 		}
 		return cmp.value("envs", c.want["envs"], envs(got))
+	case facetGraph:
+		return w.compareGraph(cmp, got)
 	default:
-		cmp.diffs = append(cmp.diffs, "unsupported: the engine makes no "+facet)
-		return nil
+		return w.compareArtifact(cmp, got)
 	}
 }
 

@@ -56,11 +56,17 @@ func (w *world) plan(ctx context.Context, s step, snapshot *state.Snapshot) (*ir
 	if err := w.supported(s); err != nil {
 		return nil, nil, err
 	}
-	compilation, err := w.compile(ctx, s.Config, s.Inputs, s.Envs)
+	compilation, err := w.compiled(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := w.engine.Plan(ctx, engine.PlanRequest{Compilation: compilation, Snapshot: snapshot, OnFailure: s.onFailure()})
+	session, err := w.secrets.session(w.partition)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := w.engine.Plan(ctx, engine.PlanRequest{
+		Compilation: compilation, Snapshot: snapshot, OnFailure: s.onFailure(), Targets: s.Targets, Replace: s.Replace, Secrets: session,
+	})
 	return compilation, p, err
 }
 

@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
-	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 )
 
@@ -25,15 +23,8 @@ func (s step) onFailure() string {
 
 // supported refuses what the engine has no way to be asked.
 func (w *world) supported(s step) error {
-	switch {
-	case len(s.Targets) > 0:
-		return errors.New("unsupported: targets")
-	case len(s.Replace) > 0:
-		return errors.New("unsupported: replace")
-	case s.Approved != "" || s.KeepPlan != "":
+	if s.Approved != "" || s.KeepPlan != "" {
 		return errors.New("unsupported: kept plans")
-	case len(w.testCase.in.Secrets) > 0 || w.testCase.in.KeyHex != "":
-		return errors.New("unsupported: secrets")
 	}
 	return nil
 }
@@ -63,10 +54,11 @@ func (w *world) runSequence(ctx context.Context) []result {
 
 // outcome is what a step did; what stayed nil does not exist.
 type outcome struct {
-	plan    func(cmp *comparison, want any, partial bool)
-	report  *apply.Report
-	drift   *apply.Drift
-	nothing bool // the apply ended after its plan
+	plan     func(cmp *comparison, want any, partial bool)
+	report   *apply.Report
+	drift    *apply.Drift
+	imported *apply.ImportReport
+	nothing  bool // the apply ended after its plan
 }
 
 func (w *world) runStep(ctx context.Context, cmp *comparison, s step, want map[string]any, partial bool) {
@@ -77,7 +69,7 @@ func (w *world) runStep(ctx context.Context, cmp *comparison, s step, want map[s
 		cmp.diffs = append(cmp.diffs, describe(err))
 		return
 	}
-	if expected, ok := want["plan"]; ok && want["ok"] != false {
+	if expected, ok := want["plan"]; ok && (want["ok"] != false || got.plan != nil) {
 		if got.plan == nil {
 			cmp.diffs = append(cmp.diffs, "there is no plan")
 		} else {
@@ -93,8 +85,8 @@ func (w *world) runStep(ctx context.Context, cmp *comparison, s step, want map[s
 	if expected, ok := want["drift"]; ok {
 		cmp.document("drift", expected, got.drift, partial)
 	}
-	if _, ok := want["import"]; ok {
-		cmp.diffs = append(cmp.diffs, "unsupported: import")
+	if expected, ok := want["import"]; ok {
+		cmp.imported(expected, got.imported, partial)
 	}
 	if err := w.compareWorld(ctx, cmp, want, partial); err != nil {
 		cmp.diffs = append(cmp.diffs, describe(err))
@@ -105,14 +97,18 @@ func (w *world) do(ctx context.Context, s step) (outcome, error) {
 	switch s.Op {
 	case "files":
 		return outcome{}, w.changeFiles(s)
+	case "secrets":
+		return outcome{}, w.secrets.fill(ctx, s.Values)
 	case "plan":
 		return w.doPlan(ctx, s)
-	case "apply":
+	case "apply", opDeploy:
 		return w.doApply(ctx, s)
 	case "destroy":
 		return w.doDestroy(ctx, s)
 	case "refresh":
 		return w.doRefresh(ctx, s)
+	case "import":
+		return w.doImport(ctx, s)
 	default:
 		return outcome{}, fmt.Errorf("unsupported: the step %s", s.Op)
 	}
@@ -142,15 +138,16 @@ func (w *world) doApply(ctx context.Context, s step) (outcome, error) {
 		return outcome{}, err
 	}
 	got := outcome{plan: func(cmp *comparison, want any, partial bool) { cmp.plan(want, p, partial) }}
-	if p.Blocked {
-		return got, violation(p)
-	}
-	if !p.HasPending() && p.Outputs.Empty() {
-		got.nothing = true
+	if got.nothing = !p.HasPending() && p.Outputs.Empty(); got.nothing && s.Op != opDeploy {
 		return got, nil
+	}
+	session, err := w.secrets.session(w.partition)
+	if err != nil {
+		return got, err
 	}
 	res, err := w.engine.Apply(ctx, engine.ApplyRequest{
 		Compilation: compilation, Partition: w.partition, Store: w.store, Locker: w.locker, OnFailure: s.onFailure(),
+		Targets: s.Targets, Replace: s.Replace, Secrets: session, Recorder: session.Recorder(), Report: s.Op == opDeploy,
 	})
 	if res != nil {
 		got.report = res.Report
@@ -158,19 +155,11 @@ func (w *world) doApply(ctx context.Context, s step) (outcome, error) {
 	return got, err
 }
 
-func violation(p *plan.Plan) error {
-	var messages []string
-	for _, v := range p.Violations {
-		messages = append(messages, v.Policy+": "+v.Message)
-	}
-	return model.Errorf(model.PolicyViolationError, model.ClassUser, "%s", strings.Join(messages, "; "))
-}
-
 func (w *world) doDestroy(ctx context.Context, s step) (outcome, error) {
 	if err := w.supported(s); err != nil {
 		return outcome{}, err
 	}
-	res, err := w.engine.Destroy(ctx, engine.DestroyRequest{Partition: w.partition, Store: w.store, Locker: w.locker})
+	res, err := w.engine.Destroy(ctx, engine.DestroyRequest{Partition: w.partition, Store: w.store, Locker: w.locker, Targets: s.Targets})
 	var got outcome
 	if res != nil {
 		got.report = res.Report
@@ -179,15 +168,35 @@ func (w *world) doDestroy(ctx context.Context, s step) (outcome, error) {
 }
 
 func (w *world) doRefresh(ctx context.Context, s step) (outcome, error) {
-	if len(s.Write) > 0 || s.Prune {
-		return outcome{}, errors.New("unsupported: a refresh that writes")
+	session, err := w.secrets.session(w.partition)
+	if err != nil {
+		return outcome{}, err
 	}
 	snapshot, err := w.store.Load(ctx, w.partition)
 	if err != nil {
 		return outcome{}, err
 	}
-	drift, err := w.engine.Refresh(ctx, engine.RefreshRequest{Snapshot: snapshot, Source: w.tree})
+	drift, err := w.engine.Refresh(ctx, engine.RefreshRequest{
+		Snapshot: snapshot, Source: w.tree, Secrets: session, Recorder: session.Recorder(),
+		Write: string(s.Write) == "true", Prune: s.Prune, Partition: w.partition, Store: w.store, Locker: w.locker,
+	})
 	return outcome{drift: drift}, err
+}
+
+func (w *world) doImport(ctx context.Context, s step) (outcome, error) {
+	compilation, err := w.compiled(ctx, s)
+	if err != nil {
+		return outcome{}, err
+	}
+	session, err := w.secrets.session(w.partition)
+	if err != nil {
+		return outcome{}, err
+	}
+	report, err := w.engine.Import(ctx, engine.ImportRequest{
+		Compilation: compilation, Partition: w.partition, Store: w.store, Locker: w.locker, Secrets: session, Recorder: session.Recorder(),
+		Node: s.Node, ExternalID: s.ExternalID, DryRun: s.DryRun, Force: s.Force, AllowDrift: s.AllowDrift,
+	})
+	return outcome{imported: report}, err
 }
 
 // changeFiles changes the working directory from outside; it deletes first, since a

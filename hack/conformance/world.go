@@ -30,6 +30,7 @@ type world struct {
 	engine    *engine.Engine
 	store     state.Store
 	locker    lease.Locker
+	secrets   *vault
 	partition string
 }
 
@@ -58,18 +59,24 @@ func newWorld(c *testCase) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	vault, err := openVault(c.in)
+	if err != nil {
+		return nil, err
+	}
 	store := memory.New()
-	w := &world{testCase: c, dir: dir, tree: tree, store: store, partition: "conformance"}
+	w := &world{testCase: c, dir: dir, tree: tree, store: store, secrets: vault, partition: "conformance"}
 	w.locker = &locker{store: store, partition: w.partition}
-	// The vectors know no key material: what is sensitive stays plain, as at a command
-	// line without any.
+	// A run seals nothing: what is sensitive stays plain, as at a command line without
+	// key material.
 	w.engine = &engine.Engine{Registry: registry, Parallelism: 1, Now: time.Now, NewID: rand.Text, PlainSecrets: true}
 	return w, nil
 }
 
 func (w *world) close() {
 	_ = w.tree.Close()
-	_ = os.RemoveAll(w.dir) // a leftover in the temporary folder hurts nobody
+	for _, dir := range []string{w.dir, w.secrets.dir} {
+		_ = os.RemoveAll(dir) // a leftover in the temporary folder hurts nobody
+	}
 }
 
 func exists(path string) bool {

@@ -1,10 +1,10 @@
 // Command testcount runs the tests and counts them:
 //
-//	testcount [-and COMMAND]... -- GO-TEST-ARGUMENT...
+//	testcount [-beside COMMAND]... [-and COMMAND]... -- GO-TEST-ARGUMENT...
 //
-// It prints each package as it ends and everything that a failed test said, then
-// runs each COMMAND through the shell and adds what its closing line "N passed,
-// N failed" counts. It closes with one such line of its own and exits 1 when
+// It prints each package as it ends and everything that a failed test said, and runs
+// each COMMAND through the shell, at the same time or after, to add what its closing
+// line "N passed, N failed" counts. It closes with one such line of its own and exits 1 when
 // anything failed.
 //
 // It must never know which tests or commands there are.
@@ -30,30 +30,45 @@ func main() {
 		also = append(also, s)
 		return nil
 	})
+	var beside []string
+	flag.Func("beside", "a `command` that runs at the same time as the tests and whose closing line is added; repeatable", func(s string) error {
+		beside = append(beside, s)
+		return nil
+	})
 	flag.Parse()
-	if !run(flag.Args(), also) {
+	if !run(flag.Args(), also, beside) {
 		os.Exit(1)
 	}
 }
 
 // run reports whether everything passed.
-func run(goTest, also []string) bool {
+func run(goTest, also, beside []string) bool {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := newTicker(os.Stdout, 15*time.Second)
 	defer out.stop()
-	tally := newTally(out)
-	feed(ctx, tally.reader(readEvents), "go", append([]string{"test", "-json"}, goTest...)...)
+	tallies := make([]*tally, len(beside))
+	all := newTally(out)
+	var running sync.WaitGroup
+	for i, command := range beside {
+		tallies[i] = newTally(out)
+		running.Go(func() { feed(ctx, tallies[i].reader(readClosingLine), "sh", "-c", command) })
+	}
+	feed(ctx, all.reader(readEvents), "go", append([]string{"test", "-json"}, goTest...)...)
 	for _, command := range also {
 		if ctx.Err() == nil {
-			feed(ctx, tally.reader(readClosingLine), "sh", "-c", command)
+			feed(ctx, all.reader(readClosingLine), "sh", "-c", command)
 		}
+	}
+	running.Wait()
+	for _, other := range tallies {
+		all.add(other)
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(out, "interrupted")
 		return false
 	}
-	return tally.close()
+	return all.close()
 }
 
 // feed runs a command and gives its output and then its exit error to read.

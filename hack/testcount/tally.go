@@ -43,6 +43,14 @@ func (t *tally) close() bool {
 	return t.failed == 0 && t.passed > 0
 }
 
+// add takes in what another tally has counted.
+func (t *tally) add(other *tally) {
+	t.passed += other.passed
+	t.failed += other.failed
+	t.skipped += other.skipped
+	t.failures = append(t.failures, other.failures...)
+}
+
 func (t *tally) fail(name string) {
 	t.failed++
 	t.failures = append(t.failures, name)

@@ -132,6 +132,32 @@ func TestReadClosingLine(t *testing.T) {
 	}
 }
 
+func TestCommandsBesideTheTestsCount(t *testing.T) {
+	tests := []struct {
+		name, reason string
+		beside       []string
+		passed       bool
+	}{
+		{"all pass", "what they count is added", []string{"echo '2 passed, 0 failed'", "echo '1 passed, 0 failed'"}, true},
+		{"one fails", "it fails the whole", []string{"echo '2 passed, 0 failed'", "echo '0 passed, 1 failed'; exit 1"}, false},
+		{"one breaks", "no count is a failure", []string{"echo '2 passed, 0 failed'", "exit 1"}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			out := &strings.Builder{}
+			all := newTally(out)
+			for _, command := range test.beside {
+				other := newTally(out)
+				feed(t.Context(), other.reader(readClosingLine), "sh", "-c", command)
+				all.add(other)
+			}
+			if passed := all.close(); passed != test.passed {
+				t.Errorf("passed = %v: %s\n%s", passed, test.reason, out)
+			}
+		})
+	}
+}
+
 func TestCloseRefusesAnEmptyRun(t *testing.T) {
 	if newTally(io.Discard).close() {
 		t.Error("a run without tests passed")

@@ -1,12 +1,22 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME: runs every fuzz target of the module for TIME, one after another; ends at the first that finds something.
+# fuzz.sh TIME [FOLDER:TARGET…]: runs fuzz targets, all of the module or those named, for TIME each, one after another.
+# Its last line counts them. FUZZPROCS is how many inputs are tried at once; all processors by default.
 set -euo pipefail
 time=$1
-count=0
-while IFS=: read -r file line; do
-  name=$(sed -E 's/^func (Fuzz[A-Za-z0-9_]*).*/\1/' <<<"$line")
-  echo "== $name in ./$(dirname "$file") for $time"
-  go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$(dirname "$file")"
-  count=$((count + 1))
-done < <(git ls-files -co --exclude-standard '*_test.go' | xargs grep -E '^func Fuzz' /dev/null)
-echo "fuzzed $count targets, nothing found"
+shift
+targets=("$@")
+if [ $# -eq 0 ]; then
+  mapfile -t targets < <(git ls-files -co --exclude-standard '*_test.go' | xargs grep -oE '^func Fuzz[A-Za-z0-9_]*' /dev/null |
+    sed -E 's|^(.*)/[^/]*:func |./\1:|')
+fi
+passed=0 failed=0
+for target in "${targets[@]}"; do
+  echo "fuzzing ${target#*:} of ${target%%:*} for $time"
+  if go test -run '^$' -fuzz "^${target#*:}\$" -fuzztime "$time" -fuzzminimizetime 5s -parallel "${FUZZPROCS:-$(getconf _NPROCESSORS_ONLN)}" "${target%%:*}"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is too slow for every run: properties with many more examples, the race detector, long fuzzing.
+# long.sh FUZZTIME: what is too slow for every run: properties with many more examples, the race detector, long fuzzing.
 set -euo pipefail
 
 properties=$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$.ImportPath}}
@@ -18,4 +18,4 @@ else
   echo "== race detector left out: it needs a C compiler (cc)"
 fi
 
-"$(dirname "$0")/fuzz.sh" 5m
+"$(dirname "$0")/fuzz.sh" "${1:-5m}"

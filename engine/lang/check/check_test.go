@@ -136,6 +136,10 @@ func TestRefusedNames(t *testing.T) {
 func TestRefusedImports(t *testing.T) {
 	for _, r := range []refusal{
 		{"the standard library", "x = 1\nimport time", "2:1", "'time'", "declared inputs"},
+		{"a module of it with a counterpart", "from json import dumps", "1:1", "'json'", "to_json(value)"},
+		{"a misspelt package", "from atlantide.provider.local import File", "1:1", "'atlantide.provider.local'", "did you mean 'atlantide.providers.local'?"},
+		{"a misspelt package alone", "from atlantide.polcy import enforce", "1:1", "'atlantide.polcy'", "did you mean 'atlantide.policy'?"},
+		{"one that would lead to what is refused", "from atlantide.provider.loader import x", "1:1", "'atlantide.provider.loader'", "declared inputs"},
 		{"relative", "from . import q", "1:1", "'.'", ""},
 		{"relative with a module", "from ..a import q", "1:1", "'..a'", ""},
 		{"__future__", "from __future__ import annotations", "1:1", "'__future__'", ""},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lang/syntax"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 // importModules refuses "import M": a module is never a value. A module that may not
@@ -35,9 +36,38 @@ func (c *checker) importFrom(s *syntax.ImportFrom) {
 }
 
 func (c *checker) refuseModule(at syntax.Pos, module string) {
-	c.refuse(at, "what a config computes depends on its declared inputs only: put code that needs more into a provider, "+
-		"or use the built-in uuid5, sha256_hex, to_json, merge and slugify",
-		"cannot import from '%s'; a config may import from %s", module, strings.Join(importablePackages, ", "))
+	hint := standardHints[module]
+	if near := misspelt(module); near != "" && c.importable(near) {
+		hint = "did you mean '" + near + "'?"
+	}
+	if hint == "" {
+		hint = "what a config computes depends on its declared inputs only: put code that needs more into a provider, " +
+			"or use the built-in uuid5, sha256_hex, to_json, merge and slugify"
+	}
+	c.refuse(at, hint, "cannot import from '%s'; a config may import from %s", module, strings.Join(importablePackages, ", "))
+}
+
+// misspelt is a module whose package is near one that can be imported, with that one's
+// name; "" for any other.
+func misspelt(module string) string {
+	parts := strings.SplitN(module, ".", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	near := model.Nearest(parts[0]+"."+parts[1], importablePackages)
+	if near == "" {
+		return ""
+	}
+	return strings.Join(append([]string{near}, parts[2:]...), ".")
+}
+
+// standardHints say what to use in place of modules of Python's library.
+var standardHints = map[string]string{
+	"base64":  "use b64encode(text) and b64decode(text)",
+	"hashlib": "use sha256_hex(text)",
+	"json":    "use to_json(value) and from_json(text)",
+	"os":      "a config reads no environment: use atlantide.input(name)",
+	"uuid":    "use uuid5(namespace, name)",
 }
 
 func (c *checker) importedName(at syntax.Pos, module, name string) {
@@ -45,7 +75,7 @@ func (c *checker) importedName(at syntax.Pos, module, name string) {
 	case name == "*":
 		c.refuse(at, "name what is imported", "cannot import '*' from '%s'", module)
 	case strings.HasPrefix(name, "_"):
-		c.refuse(at, "", "cannot import the private name '%s' from '%s'", name, module)
+		c.refuse(at, "a config imports public names only", "cannot import the private name '%s' from '%s'", name, module)
 	case engineNames[name] && within(module, "atlantide"):
 		c.refuse(at, "a config declares resources, the engine collects them",
 			"cannot import '%s' from '%s': it is part of the engine", name, module)

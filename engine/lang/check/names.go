@@ -18,6 +18,7 @@ func (c *checker) name(e *syntax.Name) {
 }
 
 const (
+	hintPublic        = "a config reads public attributes only"
 	hintDynamicCode   = "there is no dynamic code"
 	hintDynamicAttr   = "there is no dynamic attribute access: write value.attribute"
 	hintIntrospection = "there is no introspection"
@@ -49,16 +50,16 @@ var forbiddenNames = map[string]string{
 func (c *checker) attribute(e *syntax.Attribute) {
 	switch name := e.Name; {
 	case strings.HasPrefix(name, "__"):
-		c.refuse(e.Pos, "", "the dunder attribute '%s' is not available", name)
+		c.refuse(e.Pos, hintPublic, "the dunder attribute '%s' is not available", name)
 	case strings.HasPrefix(name, "_") && c.onSelf(e):
 	case strings.HasPrefix(name, "_"):
-		c.refuse(e.Pos, "a config reads public attributes only", "the private attribute '%s' is not available", name)
+		c.refuse(e.Pos, hintPublic, "the private attribute '%s' is not available", name)
 	case name == "format" || name == "format_map":
 		c.refuse(e.Pos, "use an f-string, or interpolate(...) for values known at apply", "the method '%s' is not available", name)
 	case modelAttributes[name]:
 		c.refuse(e.Pos, "only declared fields can be read", "the attribute '%s' is not available", name)
 	case internalAttributes[name]:
-		c.refuse(e.Pos, "", "the attribute '%s' is internal to the interpreter", name)
+		c.refuse(e.Pos, hintPublic, "the attribute '%s' is internal to the interpreter", name)
 	}
 }
 

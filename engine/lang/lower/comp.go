@@ -23,7 +23,7 @@ func (l *lowerer) comprehension(p syntax.Pos, gens []syntax.Comprehension, elt f
 		} else {
 			iter = c.fresh(p, func() star.Expr { return l.expr(g.Iter) })
 		}
-		c.bind(g.Target, l.call(g.Iter.Start(), Iter, iter))
+		c.bind(g.Target, l.call(g.Iter.Start(), Collect, iter))
 		for _, cond := range g.Ifs {
 			test := c.fresh(cond.Start(), func() star.Expr { return l.expr(cond) })
 			out.Clauses = append(out.Clauses, &star.IfClause{If: l.pos(cond.Start()), Cond: test})
@@ -41,11 +41,12 @@ type comp struct {
 
 // fresh lowers an expression of the current round.
 func (c *comp) fresh(p syntax.Pos, lower func() star.Expr) star.Expr {
-	before := c.closures
+	before, nodes := c.closures, c.nodes
 	x := lower()
 	if c.closures == before {
 		return x
 	}
+	x = c.framed(p, c.nodes-nodes, false, x)
 	params := make([]star.Expr, len(c.bound))
 	args := make([]star.Expr, len(c.bound))
 	for i, name := range c.bound {

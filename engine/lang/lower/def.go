@@ -9,18 +9,25 @@ import (
 func (l *lowerer) def(s *syntax.FunctionDef) []star.Stmt {
 	params := l.defaults(s.Params)
 	// Bound before the body is lowered: the body runs after the binding.
-	return []star.Stmt{l.function(s, params, l.bind(s.NamePos, s.Name))}
+	def := l.function(s, params, l.bind(s.NamePos, s.Name))
+	if l.scope.kind == scopeModule && len(l.frame.loops) == 0 {
+		return []star.Stmt{def} // made once
+	}
+	return []star.Stmt{def, l.do(l.call(s.Pos, Made, l.read(s.NamePos, s.Name)))}
 }
 
 func (l *lowerer) function(s *syntax.FunctionDef, params []star.Expr, name *star.Ident) *star.DefStmt {
 	out := &star.DefStmt{Def: l.pos(s.Pos), Params: params, Name: name}
-	outer := l.frame
+	outer, before := l.frame, l.nodes
 	l.frame = frame{}
 	l.push(scopeFunction)
 	l.params(s.Params)
 	l.collect(s.Body)
 	body, _ := l.suite(s.Pos, s.Body)
 	out.Body = append(l.settle(), body...)
+	if slots := l.nodes - before + len(params); slots > smallFrame {
+		out.Body = append([]star.Stmt{l.do(l.frameOf(s.Pos, slots, true))}, out.Body...)
+	}
 	l.pop()
 	l.frame = outer
 	l.closures++
@@ -31,10 +38,29 @@ func (l *lowerer) lambda(e *syntax.Lambda) star.Expr {
 	out := &star.LambdaExpr{Lambda: l.pos(e.Pos), Params: l.defaults(e.Params)}
 	l.push(scopeFunction)
 	l.params(e.Params)
+	before := l.nodes
 	out.Body = l.expr(e.Body)
+	out.Body = l.framed(e.Pos, l.nodes-before+len(out.Params), true, out.Body)
 	l.pop()
 	l.closures++
 	return out
+}
+
+// smallFrame is how many slots a frame has that is not accounted for: a call pays for
+// it, and calls are bounded.
+const smallFrame = 256
+
+// framed is an expression, the body of a lambda, that asks for the lambda's frame first.
+// A body of so many nodes needs no more slots.
+func (l *lowerer) framed(p syntax.Pos, slots int, held bool, body star.Expr) star.Expr {
+	if slots <= smallFrame {
+		return body
+	}
+	return &star.BinaryExpr{X: l.frameOf(p, slots, held), OpPos: l.pos(p), Op: star.AND, Y: body}
+}
+
+func (l *lowerer) frameOf(p syntax.Pos, slots int, held bool) star.Expr {
+	return l.call(p, Frame, l.number(p, slots), l.truth(p, held))
 }
 
 // defaults lowers parameters; their default values belong to the enclosing scope.

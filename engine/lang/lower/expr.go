@@ -41,9 +41,9 @@ func (l *lowerer) expr(e syntax.Expr) star.Expr {
 	case *syntax.Slice:
 		return l.call(e.Pos, Slice, l.optional(e.Pos, e.Lower), l.optional(e.Pos, e.Upper), l.optional(e.Pos, e.Step))
 	case *syntax.List:
-		return l.list(e.Pos, l.exprs(e.Elts))
+		return l.call(e.Pos, Made, l.list(e.Pos, l.exprs(e.Elts)))
 	case *syntax.Tuple:
-		return l.tuple(e.Pos, l.exprs(e.Elts))
+		return l.call(e.Pos, Made, l.tuple(e.Pos, l.exprs(e.Elts)))
 	case *syntax.Set:
 		return l.call(e.Pos, Set, l.list(e.Pos, l.exprs(e.Elts)))
 	case *syntax.Dict:
@@ -55,9 +55,9 @@ func (l *lowerer) expr(e syntax.Expr) star.Expr {
 	case *syntax.SetComp:
 		return l.call(e.Pos, Set, l.comprehension(e.Pos, e.Generators, func() star.Expr { return l.expr(e.Elt) }))
 	case *syntax.DictComp:
-		return l.call(e.Pos, Dict, l.comprehension(e.Pos, e.Generators, func() star.Expr { return l.pair(e.Key, e.Value) }))
+		return l.call(e.Pos, Dict, l.comprehension(e.Pos, e.Generators, func() star.Expr { return l.call(e.Pos, Made, l.pair(e.Key, e.Value)) }))
 	case *syntax.Lambda:
-		return l.lambda(e)
+		return l.call(e.Pos, Made, l.lambda(e))
 	case *syntax.Starred:
 		return l.expr(e.Value)
 	}
@@ -162,12 +162,14 @@ func (l *lowerer) link(e *syntax.Compare, i int, left star.Expr) star.Expr {
 	}
 	a, b := l.temp(), l.temp()
 	args := []star.Expr{left, l.expr(right)}
+	before := l.nodes
 	body := &star.BinaryExpr{
 		X:     l.call(e.Pos, op, l.ident(e.Pos, a), l.ident(e.Pos, b)),
 		OpPos: l.pos(e.Pos), Op: star.AND,
 		Y: l.link(e, i+1, l.ident(e.Pos, b)),
 	}
-	return l.immediate(e.Pos, []star.Expr{l.ident(e.Pos, a), l.ident(e.Pos, b)}, body, args)
+	framed := l.framed(e.Pos, l.nodes-before, false, body)
+	return l.immediate(e.Pos, []star.Expr{l.ident(e.Pos, a), l.ident(e.Pos, b)}, framed, args)
 }
 
 func repeatable(e syntax.Expr) bool {

@@ -7,6 +7,7 @@
 package lower
 
 import (
+	"errors"
 	"strconv"
 
 	star "go.starlark.net/syntax"
@@ -18,6 +19,8 @@ import (
 // Operators are called by Binary, Unary and Compare of their text.
 const (
 	Undefined = "%undefined" // (name): a name that is bound nowhere
+	Made      = "%made"      // (v): v, a list, tuple or function that the interpreter made
+	Frame     = "%frame"     // (slots, held): True, when the frame of so many slots may be had
 	Unset     = "%unset"     // value of a local that was not assigned yet
 	IsSet     = "%isset"     // (v): v is not Unset
 	Builtin   = "%builtin"   // (name): the builtin of that name
@@ -26,6 +29,7 @@ const (
 	Store     = "%store"     // (value, x, key): x[key] = value
 	Slice     = "%slice"     // (lower, upper, step)
 	Iter      = "%iter"      // (x): what a for statement walks
+	Collect   = "%collect"   // (x): what a comprehension walks
 	Unpack    = "%unpack"    // (x, count, index of the starred target or -1)
 	Call      = "%call"      // (f, args…, k=v…)
 	Apply     = "%apply"     // (f, args, [(k, v)…]): a call with a starred or a long argument list
@@ -71,16 +75,33 @@ var options = star.FileOptions{Set: true, TopLevelControl: true, GlobalReassign:
 // a longer call goes through Apply.
 const maxArgs = 250
 
-// File lowers a module that check has admitted. builtin reports whether a name that
-// the module does not assign has a meaning of its own.
-func File(m *syntax.Module, filename string, builtin func(name string) bool) *star.File {
-	l := &lowerer{file: filename, builtin: builtin}
+// NodeBytes is what a node of a lowered file takes until it runs, as tree and as code,
+// what it was lowered from included.
+const NodeBytes = 256
+
+// File lowers a module that check has admitted to so many nodes. builtin reports whether
+// a name that the module does not assign has a meaning of its own. A module may lower to
+// far more than it looks like, a return within many managers for one: ok is false when
+// it comes to more than limit.
+func File(m *syntax.Module, filename string, builtin func(name string) bool, limit int) (file *star.File, nodes int, ok bool) {
+	l := &lowerer{file: filename, builtin: builtin, limit: limit}
+	defer func() {
+		if r := recover(); r == errTooLarge {
+			file, nodes, ok = nil, l.nodes, false
+		} else if r != nil {
+			panic(r)
+		}
+	}()
 	l.push(scopeModule)
 	l.collect(m.Body)
 	body, _ := l.block(m.Body)
 	opts := options
-	return &star.File{Path: filename, Stmts: append(l.prologue(), body...), Options: &opts}
+	file = &star.File{Path: filename, Stmts: append(l.prologue(), body...), Options: &opts}
+	return file, l.nodes, true
 }
+
+// errTooLarge travels by panic to File.
+var errTooLarge = errors.New("too many nodes")
 
 type lowerer struct {
 	file    string
@@ -88,6 +109,8 @@ type lowerer struct {
 
 	scope    *scope
 	frame    frame
+	limit    int // of nodes
+	nodes    int // so far
 	names    int // unique names handed out
 	closures int // lambdas emitted that may outlive the expression they stand in
 	method   method
@@ -128,7 +151,15 @@ func (l *lowerer) temp() string {
 	return "%t" + strconv.Itoa(l.names)
 }
 
+func (l *lowerer) count() {
+	if l.nodes++; l.nodes > l.limit {
+		panic(errTooLarge)
+	}
+}
+
+// pos is the position of a node; every node has one.
 func (l *lowerer) pos(p syntax.Pos) star.Position {
+	l.count()
 	return star.MakePosition(&l.file, int32(p.Line), int32(p.Col))
 }
 

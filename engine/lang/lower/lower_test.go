@@ -23,7 +23,11 @@ func lowered(t *testing.T, text string) *star.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return File(m, "case.py", builtin)
+	file, _, ok := File(m, "case.py", builtin, 1<<20)
+	if !ok {
+		t.Fatal("too many nodes")
+	}
+	return file
 }
 
 // The recipes (lang.md §16.2): what a construct becomes.
@@ -40,11 +44,11 @@ func TestRecipes(t *testing.T) {
 		{"a branch that leaves does not count", "def f(c):\n    if c:\n        return 0\n    else:\n        y = 2\n    return y",
 			"if False {f = None}; def f(c) {if c {return 0} else {y = 2}; return y}"},
 		{"a comprehension's variable has a name of its own", "x = [x for x in str]",
-			"if False {x = None}; x = [x%t1 for x%t1 in %iter(str)]"},
+			"if False {x = None}; x = [x%t1 for x%t1 in %collect(str)]"},
 		{"a closure in a comprehension gets a scope per round", "x = [lambda: i for i in str]",
-			"if False {x = None}; x = [(lambda i%t1: lambda: i%t1)(i%t1) for i%t1 in %iter(str)]"},
+			"if False {x = None}; x = [(lambda i%t1: %made(lambda: i%t1))(i%t1) for i%t1 in %collect(str)]"},
 		{"patterns in a comprehension", "x = [a for (a, *b) in str]",
-			"if False {x = None}; x = [a%t2 for %t1 in %iter(str) for (a%t2, b%t3) in [%unpack(%t1, 2, 1)]]"},
+			"if False {x = None}; x = [a%t2 for %t1 in %collect(str) for (a%t2, b%t3) in [%unpack(%t1, 2, 1)]]"},
 		{"for and else", "for i in str:\n    break\nelse:\n    i = 1",
 			"if False {i = None}; %t1 = False; for i in %iter(str) {%t1 = True; break}; if %t1 {pass} else {i = 1}"},
 		{"with, and return out of it", "def f():\n    with str as a, len:\n        return a",
@@ -57,13 +61,13 @@ func TestRecipes(t *testing.T) {
 			"if False {a = None}; %t1 = 1; a = %t1; %store(%t1, %undefined('b'), 0)"},
 		{"starred calls keep their order", "str(1, *len, 2, k=3)",
 			"%apply(str, %chain([[1], len, [2]]), [('k', 3)])"},
-		{"displays", "{1: 2}, {3}, str[1:]", "(%dict([(1, 2)]), %set([3]), %getitem(str, %slice(1, None, None)))"},
+		{"displays", "{1: 2}, {3}, str[1:]", "%made((%dict([(1, 2)]), %set([3]), %getitem(str, %slice(1, None, None))))"},
 		{"an f-string is a list of parts", "f'a{str!r:>{len}}'", "%join(['a', %format(str, 'r', %join(['>', %format(len, '', '')]))])"},
 		{"the class form", "class A(EnvSchema):\n    'doc'\n    x: int = 1\n    y: str | None",
 			"if False {A = None}; A = %schema('A', %base('A', %undefined('EnvSchema')), [%field('A', 'x', 'int', False, 1), %field('A', 'y', 'str', True)])"},
 		{"imports", "from atlantide.core import Stack as S, output",
 			"if False {S = None; output = None}; S = %import('atlantide.core', 'Stack'); output = %import('atlantide.core', 'output')"},
-		{"large numbers, bytes, ellipsis", "12345678901234567890123, b'x', ...", "(12345678901234567890123, %bytes('x'), %ellipsis)"},
+		{"large numbers, bytes, ellipsis", "12345678901234567890123, b'x', ...", "%made((12345678901234567890123, %bytes('x'), %ellipsis))"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			if got := stmts(lowered(t, c.text).Stmts); got != c.want {
@@ -89,7 +93,8 @@ func TestVectorsCompile(t *testing.T) {
 		if err != nil || len(check.Check(m, check.Options{Filename: file})) > 0 {
 			continue
 		}
-		if _, err := starlark.FileProgram(File(m, file, builtin), predeclared); err != nil {
+		lowered, _, _ := File(m, file, builtin, 1<<20)
+		if _, err := starlark.FileProgram(lowered, predeclared); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

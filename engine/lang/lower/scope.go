@@ -22,6 +22,8 @@ type scope struct {
 	// that leaving a branch can take its part back. Functions only.
 	assigned map[*variable]bool
 	trail    []*variable
+
+	free map[*variable]bool // of outer functions, that this one reads
 }
 
 type scopeKind int
@@ -81,6 +83,27 @@ func (l *lowerer) bind(p syntax.Pos, name string) *star.Ident {
 	return l.use(p, v)
 }
 
+// capture counts a variable of an outer function as a node of every function through
+// which it comes to the current one: each of them carries it.
+func (l *lowerer) capture(from *scope, v *variable) {
+	if from.kind == scopeModule {
+		return
+	}
+	for s := l.scope; s != from; s = s.parent {
+		if s.kind != scopeFunction {
+			continue
+		}
+		if s.free[v] {
+			return
+		}
+		if s.free == nil {
+			s.free = map[*variable]bool{}
+		}
+		s.free[v] = true
+		l.count()
+	}
+}
+
 func (l *lowerer) use(p syntax.Pos, v *variable) *star.Ident {
 	id := l.ident(p, v.lowered)
 	v.idents = append(v.idents, id)
@@ -97,8 +120,10 @@ func (l *lowerer) readFrom(s *scope, p syntax.Pos, name string) star.Expr {
 		case v == nil || s.kind == scopeClass && s != l.scope:
 			continue
 		case s.kind != scopeFunction || v.param || s.assigned[v]:
+			l.capture(s, v)
 			return l.use(p, v)
 		}
+		l.capture(s, v)
 		v.maybeUnset = true
 		return &star.CondExpr{
 			If:    l.pos(p),

@@ -10,9 +10,15 @@ import (
 func GetAttr(t *starlark.Thread, x starlark.Value, name string) (starlark.Value, error) {
 	if methods := methodsOf(x); methods != nil {
 		if m := methods[name]; m != nil {
-			return &boundMethod{method: m, recv: x}, nil
+			return &boundMethod{method: m, recv: x}, MeterOf(t).Reserve(0)
+		}
+		if class := classMethod(x, name); class != nil {
+			return class, nil
 		}
 		return nil, errNoAttr(x, name)
+	}
+	if err := MeterOf(t).Reserve(slotBytes); err != nil {
+		return nil, err
 	}
 	if getter, ok := x.(AttrGetter); ok {
 		v, err := getter.PyGetAttr(t, name)
@@ -33,6 +39,9 @@ func GetAttr(t *starlark.Thread, x starlark.Value, name string) (starlark.Value,
 		case "step":
 			return x.step, nil
 		}
+		if m := rangeMethods[name]; m != nil {
+			return &boundMethod{method: m, recv: x}, nil
+		}
 	case *starlark.Function, *starlark.Builtin, *Native, *boundMethod, *BoundFunction:
 	case starlark.HasAttrs:
 		v, err := x.Attr(name)
@@ -40,13 +49,32 @@ func GetAttr(t *starlark.Thread, x starlark.Value, name string) (starlark.Value,
 		if errors.As(err, &missing) || v == nil && err == nil {
 			return nil, errNoAttr(x, name)
 		}
-		return v, err
+		if err != nil {
+			return nil, err
+		}
+		return Fresh(t, v)
 	}
 	return nil, errNoAttr(x, name)
 }
 
+// classMethod is a method of the type, reached through a value of it.
+func classMethod(x value, name string) *Native {
+	switch x.(type) {
+	case *starlark.Dict:
+		return DictType.class[name]
+	case starlark.String:
+		return StrType.class[name]
+	default:
+		return nil
+	}
+}
+
 func errNoAttr(x value, name string) error {
-	return AttributeErrorf("'%s' object has no attribute '%s'", TypeName(x), name)
+	err := AttributeErrorf("'%s' object has no attribute '%s'", TypeName(x), name)
+	if class, ok := x.(interface{ Name() string }); ok && TypeName(x) == "type" {
+		err = AttributeErrorf("type object '%s' has no attribute '%s'", class.Name(), name)
+	}
+	return suggesting(err, name, publicNames(x))
 }
 
 func methodsOf(x value) map[string]*method {
@@ -79,7 +107,7 @@ func typeAttr(y *Type, name string) (value, error) {
 	}
 	m := y.methods[name]
 	if m == nil {
-		return nil, AttributeErrorf("type object '%s' has no attribute '%s'", y.name, name)
+		return nil, errNoAttr(y, name)
 	}
 	return &Native{name: y.name + "." + name, mode: m.mode, fn: func(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		if len(args) == 0 {

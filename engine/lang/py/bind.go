@@ -22,7 +22,7 @@ func BindArgs(name string, params []string, args starlark.Tuple, kwargs []starla
 		key := string(kv[0].(starlark.String))
 		i := s.find(key)
 		if i < 0 {
-			return nil, TypeErrorf("%s() got an unexpected keyword argument '%s'", name, key)
+			return nil, suggesting(TypeErrorf("%s() got an unexpected keyword argument '%s'", name, key), key, s.names[s.positionalOnly:])
 		}
 		if bound[i] != nil {
 			return nil, TypeErrorf("%s() got multiple values for argument '%s'", name, key)
@@ -111,6 +111,28 @@ func intArg(v value, absent int64) (int64, error) {
 	default:
 		return infinite, nil
 	}
+}
+
+// sizeArg is intArg for what counts or places something: it must fit a machine word.
+func sizeArg(v value, absent int64) (int64, error) {
+	n, err := intArg(v, absent)
+	if err == nil && (n == infinite || n == -infinite) {
+		return 0, errIndexSize()
+	}
+	return n, err
+}
+
+// widthArg is the width of a text to be made; one beyond a machine word is infinite.
+func widthArg(v value) (int64, error) {
+	n, err := intArg(v, 0)
+	if err == nil && n == -infinite {
+		return 0, errIndexSize()
+	}
+	return n, err
+}
+
+func errIndexSize() error {
+	return OverflowErrorf("the int is too large for a size or an index")
 }
 
 func errNotInteger(v value) error {

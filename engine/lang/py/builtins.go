@@ -6,8 +6,9 @@ import (
 
 // Builtins are the names every config sees (lang.md §8.1), the types among them.
 func Builtins() starlark.StringDict {
-	names := starlark.StringDict{}
-	for _, y := range []*Type{StrType, IntType, FloatType, BoolType, ListType, DictType, TupleType, SetType, FrozenSetType} {
+	types := []*Type{StrType, IntType, FloatType, BoolType, ListType, DictType, TupleType, SetType, FrozenSetType}
+	names := make(starlark.StringDict, len(types)+len(builtinFuncs))
+	for _, y := range types {
 		names[y.name] = y
 	}
 	for name, fn := range builtinFuncs {
@@ -86,6 +87,7 @@ func walk(t *thread, x value, visit func(value) (bool, error)) (bool, error) {
 		return false, err
 	}
 	m := MeterOf(t)
+	_, unsized := x.(*Iterator)
 	for n := 1; ; n++ {
 		v, err := next()
 		if v == nil || err != nil {
@@ -95,8 +97,10 @@ func walk(t *thread, x value, visit func(value) (bool, error)) (bool, error) {
 			if err := m.interrupted(); err != nil {
 				return false, err
 			}
-			if err := m.Charge(drainBatch / 16); err != nil {
-				return false, err
+			if unsized {
+				if err := m.Charge(drainBatch / 16); err != nil {
+					return false, err
+				}
 			}
 		}
 		if stop, err := visit(v); stop || err != nil {
@@ -187,7 +191,7 @@ func extreme(name, op string) nativeFunc {
 	}
 }
 
-func makeRange(_ *thread, args tuple, kwargs kwargsT) (value, error) {
+func makeRange(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	if len(kwargs) > 0 {
 		return nil, TypeErrorf("range() takes no keyword arguments")
 	}
@@ -208,10 +212,13 @@ func makeRange(_ *thread, args tuple, kwargs kwargsT) (value, error) {
 	if parts[2].Sign() == 0 {
 		return nil, ValueErrorf("range() arg 3 must not be zero")
 	}
+	if err := MeterOf(t).chargeRange(parts[0], parts[1], parts[2]); err != nil {
+		return nil, err
+	}
 	return newRange(parts[0], parts[1], parts[2]), nil
 }
 
-func makeRound(_ *thread, args tuple, kwargs kwargsT) (value, error) {
+func makeRound(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	bound, err := BindArgs("round", []string{"number", "ndigits?"}, args, kwargs)
 	if err != nil {
 		return nil, err
@@ -234,7 +241,11 @@ func makeRound(_ *thread, args tuple, kwargs kwargsT) (value, error) {
 	if !ok {
 		return nil, TypeErrorf("type %s cannot be rounded", TypeName(bound[0]))
 	}
-	return roundInt(i, digits), nil
+	if err := MeterOf(t).chargeBits(i, i); err != nil {
+		return nil, err
+	}
+	rounded := roundInt(i, digits)
+	return rounded, MeterOf(t).number(rounded)
 }
 
 func makeSorted(t *thread, args tuple, kwargs kwargsT) (value, error) {

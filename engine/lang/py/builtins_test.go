@@ -7,6 +7,9 @@ func TestBuiltins(t *testing.T) {
 		{`int("42"), int(" -7 "), int("1_000"), int("ff", 16), int("0b101", 2), int("0x1f", 0), int(True), int(-3.99), int("٣٤"), int()`, "(42, -7, 1000, 255, 5, 31, 1, -3, 34, 0)", "int"},
 		{`int("3.5")`, "!ValueError", "no fraction"},
 		{`int("")`, "!ValueError", "nothing"},
+		{`int(" 1 "), int("\u20281"), int("\x1c１"), float("\u30001.5")`, "(1, 1, 1, 1.5)", "whitespace around it, of Unicode beside other such characters"},
+		{`int("\x1c1")`, "!ValueError", "a separator of ASCII is no whitespace of a number"},
+		{`float("1\x1f")`, "!ValueError", "of a float likewise"},
 		{`int("1__0")`, "!ValueError", "one underscore at a time"},
 		{`int(float("nan"))`, "!ValueError", "NaN is no int"},
 		{`int(float("inf"))`, "!OverflowError", "nor is infinity"},
@@ -82,6 +85,7 @@ func TestSubscripts(t *testing.T) {
 		{"[1, 2, 3]", "2", "0", "None", "[9]", "[1, 2, 9, 3]", "an empty slice inserts at its start"},
 		{"[1, 2, 3, 4]", "None", "None", "2", "[8, 9]", "[8, 2, 9, 4]", "a stepped slice replaces one by one"},
 		{"[1, 2, 3, 4]", "None", "None", "2", "[8]", "!ValueError", "and needs as many"},
+		{"[1]", "None", "None", "0", "5", "!ValueError", "the step is looked at before the value"},
 		{"[1]", "0", "1", "None", "5", "!TypeError", "only from an iterable"},
 	}
 	for _, c := range slices {

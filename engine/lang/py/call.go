@@ -20,10 +20,13 @@ func Call(t *starlark.Thread, fn starlark.Value, args starlark.Tuple, kwargs []s
 	if err := m.enterCall(); err != nil {
 		return nil, err
 	}
-	defer m.leaveCall()
+	defer m.leaveCall(m.frames)
 
 	switch fn := fn.(type) {
 	case *starlark.Function:
+		if err := m.Charge(bindCost(fn, kwargs)); err != nil {
+			return nil, err
+		}
 		if err := checkArity(fn, args, kwargs); err != nil {
 			return nil, err
 		}
@@ -60,6 +63,9 @@ func callNative(t *thread, m *Meter, mode costMode, recv value, args tuple, kwar
 	}
 	args, kwargs, err := sortSets(t, args, kwargs)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.Reserve(0); err != nil { // the box of the result
 		return nil, err
 	}
 	return fn(t, args, kwargs)
@@ -133,6 +139,16 @@ func functionName(fn *starlark.Function) string {
 	return name
 }
 
+// bindCost is what binding takes: every keyword is looked for among the parameters.
+// That of an ordinary call is part of the call.
+func bindCost(fn *starlark.Function, kwargs kwargsT) int64 {
+	const ordinary = 1024
+	if work := int64(fn.NumParams()) * int64(len(kwargs)+1); work > ordinary {
+		return work / 32
+	}
+	return 0
+}
+
 // checkArity binds the arguments as the VM will, for an error at the call.
 func checkArity(fn *starlark.Function, args tuple, kwargs kwargsT) error {
 	n := fn.NumParams()
@@ -158,8 +174,9 @@ func checkArity(fn *starlark.Function, args tuple, kwargs kwargsT) error {
 	}
 	if len(refused) > 0 {
 		sort.Strings(refused)
-		return LanguageErrorf("%s() got unexpected or repeated keyword argument%s %s",
+		err := LanguageErrorf("%s() got unexpected or repeated keyword argument%s %s",
 			name, plural(len(refused)), strings.Join(refused, ", "))
+		return suggesting(err, strings.Trim(refused[0], "'"), paramNames(fn))
 	}
 	for i, ok := range bound {
 		if !ok && fn.ParamDefault(i) == nil {
@@ -168,6 +185,14 @@ func checkArity(fn *starlark.Function, args tuple, kwargs kwargsT) error {
 		}
 	}
 	return nil
+}
+
+func paramNames(fn *starlark.Function) []string {
+	names := make([]string, fn.NumParams())
+	for i := range names {
+		names[i], _ = fn.Param(i)
+	}
+	return names
 }
 
 func paramIndex(fn *starlark.Function, name value) (int, bool) {

@@ -46,7 +46,10 @@ func (m *Meter) addEntry(n int, k value) error {
 			m.hashes[h]++
 		}
 	}
-	return m.Alloc(entryBytes)
+	if n < freeEntries {
+		return nil
+	}
+	return m.Reserve(entryBytes)
 }
 
 // foreseeable reports whether keys like k can be chosen to collide, as functions do that

@@ -20,6 +20,9 @@ func Compare(t *starlark.Thread, op string, x, y starlark.Value) (starlark.Value
 		found, err := contains(t, y, x)
 		return starlark.Bool(found == (op == "in")), err
 	case "is", "is not":
+		if err := MeterOf(t).chargeScalars(x, y); err != nil {
+			return nil, err
+		}
 		return starlark.Bool(isSame(x, y) == (op == "is")), nil
 	default:
 		less, err := order(t, op, x, y)
@@ -36,12 +39,38 @@ func equal(t *thread, x, y value) (bool, error) {
 	return equality{m}.eq(x, y, 0)
 }
 
-func (m *Meter) chargeCompare(x, y value) error {
-	if xs, ok := x.(starlark.String); ok {
-		if ys, ok := y.(starlark.String); ok {
-			return m.Charge(int64(min(len(xs), len(ys))) / 64)
+// chargeScalars takes the cost of comparing two texts, ints or handles.
+func (m *Meter) chargeScalars(x, y value) error {
+	switch x := x.(type) {
+	case starlark.String:
+		if y, ok := y.(starlark.String); ok {
+			return m.Charge(int64(min(len(x), len(y))) / 64)
 		}
-		return nil
+	case Bytes:
+		if y, ok := y.(Bytes); ok {
+			return m.Charge(int64(min(len(x), len(y))) / 64)
+		}
+	case starlark.Int:
+		if _, small := x.Int64(); !small {
+			return m.chargeBits(x)
+		}
+		if y, ok := y.(starlark.Int); ok {
+			if _, small := y.Int64(); !small {
+				return m.chargeBits(y)
+			}
+		}
+	case Composite: // its parts are charged as they are compared
+	case Weighted:
+		if y, ok := y.(Weighted); ok {
+			return m.Charge(min(x.PyWeight(), y.PyWeight()))
+		}
+	}
+	return nil
+}
+
+func (m *Meter) chargeCompare(x, y value) error {
+	if err := m.chargeScalars(x, y); err != nil {
+		return err
 	}
 	if isContainer(x) && isContainer(y) {
 		return m.Charge(m.smallerDeep(x, y))
@@ -56,6 +85,9 @@ type equality struct{ m *Meter }
 func (e equality) eq(x, y value, depth int) (bool, error) {
 	if depth > maxDepth {
 		return false, errTooDeep()
+	}
+	if err := e.m.tick(); err != nil {
+		return false, err
 	}
 	switch x := x.(type) {
 	case starlark.String:
@@ -87,18 +119,8 @@ func (e equality) eq(x, y value, depth int) (bool, error) {
 			return false, nil
 		}
 		return e.dicts(x, y, depth)
-	case *starlark.Set, *FrozenSet:
-		xs, _ := setOf(x)
-		ys, ok := setOf(y)
-		if v, isView := y.(*View); isView {
-			return e.views(v, x, depth)
-		}
-		if !ok {
-			return false, nil
-		}
-		return sameSet(e.m, xs, ys)
-	case *View:
-		return e.views(x, y, depth)
+	case *starlark.Set, *FrozenSet, *View:
+		return e.setLikes(x, y, depth)
 	case *Range:
 		y, ok := y.(*Range)
 		return ok && x.same(y), nil
@@ -124,6 +146,11 @@ func (e equality) others(x, y value, depth int) (bool, error) {
 		xp, yp := xc.PyParts(), yc.PyParts()
 		if len(xp) != len(yp) {
 			return false, nil
+		}
+		if e.m != nil {
+			if err := e.m.Charge(e.m.smallerDeep(xp, yp)); err != nil {
+				return false, err
+			}
 		}
 		return e.sequences(xp, yp, depth)
 	}
@@ -192,6 +219,9 @@ func compareNumbers(x, y value) (c int, ordered bool) {
 	}
 }
 
+// maxFloatBits is the length of the largest int that is a float.
+const maxFloatBits = 1024
+
 func compareIntFloat(i starlark.Int, f float64) (int, bool) {
 	switch {
 	case math.IsNaN(f):
@@ -211,6 +241,9 @@ func compareIntFloat(i starlark.Int, f float64) (int, bool) {
 			return 0, true
 		}
 	}
+	if i.BigInt().BitLen() > maxFloatBits { // beyond every float
+		return i.Sign(), true
+	}
 	return new(big.Float).SetInt(i.BigInt()).Cmp(big.NewFloat(f)), true
 }
 
@@ -226,6 +259,9 @@ func order(t *thread, op string, x, y value) (bool, error) {
 func (e equality) order(op string, x, y value, depth int) (bool, error) {
 	if depth > maxDepth {
 		return false, errTooDeep()
+	}
+	if err := e.m.tick(); err != nil {
+		return false, err
 	}
 	switch x := x.(type) {
 	case starlark.String:
@@ -245,10 +281,9 @@ func (e equality) order(op string, x, y value, depth int) (bool, error) {
 		if y, ok := y.(starlark.Tuple); ok {
 			return e.orderSequences(op, x, y, depth)
 		}
-	case *starlark.Set, *FrozenSet:
-		if ys, ok := setOf(y); ok {
-			xs, _ := setOf(x)
-			return orderSets(e.m, op, xs, ys)
+	case *starlark.Set, *FrozenSet, *View:
+		if isSetLike(x) && isSetLike(y) {
+			return e.orderSetLikes(op, x, y, depth)
 		}
 	}
 	return false, TypeErrorf("'%s' not supported between instances of '%s' and '%s'", op, TypeName(x), TypeName(y))
@@ -279,22 +314,6 @@ func (e equality) orderSequences(op string, x, y starlark.Indexable, depth int) 
 		}
 	}
 	return decide(op, x.Len()-y.Len()), nil
-}
-
-func orderSets(m *Meter, op string, x, y *starlark.Set) (bool, error) {
-	switch op {
-	case "<":
-		if x.Len() == y.Len() {
-			return false, nil
-		}
-		return isSubset(m, x, y)
-	case "<=":
-		return isSubset(m, x, y)
-	case ">":
-		return orderSets(m, "<", y, x)
-	default:
-		return isSubset(m, y, x)
-	}
 }
 
 // isSame is identity, and for ints, floats and strs equality of the same type.
@@ -344,6 +363,9 @@ func contains(t *thread, c, x value) (bool, error) {
 	case starlark.Tuple:
 		return sequenceContains(m, c, x)
 	case *Range:
+		if err := c.chargeFind(m, x); err != nil {
+			return false, err
+		}
 		_, found := c.find(x)
 		return found, nil
 	case Container:
@@ -356,7 +378,7 @@ func contains(t *thread, c, x value) (bool, error) {
 }
 
 func dictContains(m *Meter, d *starlark.Dict, x value) (bool, error) {
-	if err := m.Charge(m.deep(x)); err != nil {
+	if err := m.Charge(m.keyCost(x)); err != nil {
 		return false, err
 	}
 	_, found, err := findKey(m, dictTable{d}, x)
@@ -364,7 +386,7 @@ func dictContains(m *Meter, d *starlark.Dict, x value) (bool, error) {
 }
 
 func setContains(m *Meter, s *starlark.Set, x value) (bool, error) {
-	if err := m.Charge(m.deep(x)); err != nil {
+	if err := m.Charge(m.keyCost(x)); err != nil {
 		return false, err
 	}
 	if inner, ok := x.(*starlark.Set); ok {

@@ -9,16 +9,20 @@ import (
 // deep is the number of nodes a full walk over v visits (lang.md §7.1). It stops
 // once past what the meter has left, and answers infinite for a value that is cyclic
 // or nested too deeply to walk.
-func (m *Meter) deep(v value) int64 {
-	c := coster{limit: m.Left()}
-	c.top(v)
-	return c.n
-}
+func (m *Meter) deep(v value) int64 { return m.deepWithin(v, m.Left()) }
 
 // deepWithin is deep with its own limit; an answer above the limit is a lower bound.
-func deepWithin(v value, limit int64) int64 {
-	c := coster{limit: limit}
-	c.top(v)
+func (m *Meter) deepWithin(v value, limit int64) int64 {
+	switch v := v.(type) {
+	case starlark.String:
+		return 1 + int64(utf8.RuneCountInString(string(v)))
+	case Bytes:
+		return 1 + int64(len(v))
+	case starlark.Int, starlark.Bool, starlark.NoneType, starlark.Float:
+		return 1 // as child has it, without a coster
+	}
+	c := coster{m: m, limit: limit}
+	c.child(v, 0)
 	return c.n
 }
 
@@ -44,27 +48,46 @@ func isContainer(v value) bool {
 	}
 }
 
-type coster struct{ n, limit int64 }
+// keyCost is the cost of hashing v and comparing it as a key: of the walk, and of what a
+// Weighted part of it weighs.
+func (m *Meter) keyCost(v value) int64 {
+	switch v := v.(type) {
+	case starlark.String, Bytes, starlark.Int, starlark.Bool, starlark.NoneType, starlark.Float:
+		return m.deepWithin(v, infinite)
+	case Weighted:
+		return satAdd(1, v.PyWeight())
+	}
+	c := coster{m: m, limit: m.Left(), weigh: true}
+	c.child(v, 0)
+	return c.n
+}
+
+// chargeBits takes the cost of arithmetic on ints; that on small ones is free.
+func (m *Meter) chargeBits(ints ...starlark.Int) error {
+	total := int64(0)
+	for _, i := range ints {
+		total += bitLen(i) / 64
+	}
+	if total < int64(len(ints))*4 {
+		return nil
+	}
+	return m.Charge(total)
+}
+
+type coster struct {
+	m        *Meter
+	n, limit int64
+	weigh    bool // count what a Weighted weighs
+}
 
 func (c *coster) add(n int64) bool {
 	c.n = satAdd(c.n, n)
 	return c.n <= c.limit
 }
 
-func (c *coster) top(v value) {
-	switch v := v.(type) {
-	case starlark.String:
-		c.add(1 + int64(utf8.RuneCountInString(string(v))))
-	case Bytes:
-		c.add(1 + int64(len(v)))
-	default:
-		c.child(v, 0)
-	}
-}
-
 // child counts v below the top; it answers false when there is no use in going on.
 func (c *coster) child(v value, depth int) bool {
-	if depth > maxDepth {
+	if depth > maxDepth || c.m.tick() != nil { // Charge will say which
 		c.n = infinite
 		return false
 	}
@@ -104,6 +127,9 @@ func (c *coster) child(v value, depth int) bool {
 	case *FrozenSet:
 		return c.add(v.chains) && c.set(v.set, depth)
 	default:
+		if w, ok := v.(Weighted); ok && c.weigh {
+			return c.add(satAdd(1, w.PyWeight()))
+		}
 		return c.add(1)
 	}
 }
@@ -141,8 +167,8 @@ func (m *Meter) smallerDeep(x, y value) int64 {
 	left := m.Left()
 	for limit := int64(256); ; limit *= 4 {
 		limit = min(limit, left)
-		a, b := deepWithin(x, limit), deepWithin(y, limit)
-		if n := min(a, b); n <= limit || limit == left {
+		a, b := m.deepWithin(x, limit), m.deepWithin(y, limit)
+		if n := min(a, b); n <= limit || n == infinite || limit == left {
 			return n
 		}
 	}

@@ -173,6 +173,9 @@ func merge(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		return nil, TypeErrorf("merge() takes no keyword arguments")
 	}
 	m := MeterOf(t)
+	if err := m.Reserve(dictBytes); err != nil {
+		return nil, err
+	}
 	merged := starlark.NewDict(0)
 	for _, a := range args {
 		d, ok := a.(*starlark.Dict)
@@ -231,27 +234,47 @@ func slugify(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	if !ok {
 		return nil, TypeErrorf("slugify() argument must be str, not %s", TypeName(bound[0]))
 	}
-	if err := MeterOf(t).Alloc(int64(len(s))); err != nil {
-		return nil, err
+	m := MeterOf(t)
+	var slug slugWriter
+	var decomposed norm.Iter // by segments: a character may become eighteen
+	work := 0
+	for decomposed.InitString(norm.NFKD, string(s)); !decomposed.Done(); {
+		segment := decomposed.Next()
+		if err := m.tick(); err != nil {
+			return nil, err
+		}
+		if work += len(segment); work >= drainBatch {
+			if err := m.grow(int64(work)/16, int64(work)); err != nil {
+				return nil, err
+			}
+			work = 0
+		}
+		for _, c := range segment {
+			slug.write(c)
+		}
 	}
-	var b strings.Builder
-	gap := false
-	for _, r := range norm.NFKD.String(string(s)) {
-		if r >= 0x80 {
-			continue
-		}
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
-			gap = true
-			continue
-		}
-		if gap && b.Len() > 0 {
-			b.WriteByte('-')
-		}
-		gap = false
-		b.WriteByte(byte(r))
+	return starlark.String(slug.b.String()), m.grow(int64(work)/16, int64(work))
+}
+
+// slugWriter keeps the letters and digits of a decomposed text.
+type slugWriter struct {
+	b   strings.Builder
+	gap bool
+}
+
+func (w *slugWriter) write(c byte) {
+	switch {
+	case c >= 0x80:
+		return
+	case c >= 'A' && c <= 'Z':
+		c += 'a' - 'A'
+	case (c < 'a' || c > 'z') && (c < '0' || c > '9'):
+		w.gap = true
+		return
 	}
-	return starlark.String(b.String()), nil
+	if w.gap && w.b.Len() > 0 {
+		w.b.WriteByte('-')
+	}
+	w.gap = false
+	w.b.WriteByte(c)
 }

@@ -94,7 +94,7 @@ func dictPopitem(t *thread, recv value, args tuple, kwargs kwargsT) (value, erro
 		return nil, KeyErrorf("'popitem(): dictionary is empty'")
 	}
 	// The table has no way to its last entry but through all of them.
-	if err := MeterOf(t).Charge(int64(d.Len()) / 64); err != nil {
+	if err := MeterOf(t).Charge(int64(d.Len()) / 16); err != nil {
 		return nil, err
 	}
 	var key value
@@ -199,6 +199,9 @@ func dictFromkeys(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		return nil, err
 	}
 	m := MeterOf(t)
+	if err := m.Reserve(dictBytes); err != nil {
+		return nil, err
+	}
 	d := starlark.NewDict(0)
 	for {
 		k, err := next()

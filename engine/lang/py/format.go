@@ -22,7 +22,7 @@ func Format(t *starlark.Thread, x starlark.Value, conv byte, spec string) (strin
 		}
 	}
 	m := MeterOf(t)
-	if err := m.Charge(out(digitRuns(spec))); err != nil {
+	if err := m.Charge(satAdd(out(digitRuns(spec)), int64(len(spec))/64)); err != nil {
 		return "", err
 	}
 	switch x := x.(type) {
@@ -34,10 +34,27 @@ func Format(t *starlark.Thread, x starlark.Value, conv byte, spec string) (strin
 		if err := m.Alloc(satMul(satAdd(f.Width, max(f.Precision, 0)), 4)); err != nil {
 			return "", err
 		}
+		if i, ok := asInt(x); ok {
+			if err := m.chargeDigits(i); err != nil {
+				return "", err
+			}
+		}
 		return formatScalar(x, f)
 	default:
+		if _, err := Repr(t, x); err != nil {
+			return "", err
+		}
 		return "", TypeErrorf("unsupported format string passed to %s.__format__", TypeName(x))
 	}
+}
+
+// chargeDigits takes what writing an int costs. The digits of one of a machine word are
+// free.
+func (m *Meter) chargeDigits(i starlark.Int) error {
+	if err := m.chargeBits(i, i); err != nil {
+		return err
+	}
+	return m.Reserve(bitLen(i))
 }
 
 func convert(t *thread, x value, conv byte) (string, error) {
@@ -45,7 +62,11 @@ func convert(t *thread, x value, conv byte) (string, error) {
 	case 'r':
 		return Repr(t, x)
 	case 'a':
-		return asciiRepr(t, x)
+		text, err := Repr(t, x)
+		if err != nil {
+			return "", err
+		}
+		return asciiText(MeterOf(t), text)
 	default:
 		return Str(t, x)
 	}
@@ -54,9 +75,9 @@ func convert(t *thread, x value, conv byte) (string, error) {
 // digitRuns is the sum of the numbers in a specification.
 func digitRuns(spec string) int64 {
 	total, run := int64(0), int64(0)
-	for i := range len(spec) {
-		if isDigit(spec[i]) {
-			run = satAdd(satMul(run, 10), int64(spec[i]-'0'))
+	for _, r := range spec {
+		if d, ok := pytext.DecimalDigit(r); ok {
+			run = satAdd(satMul(run, 10), int64(d))
 			continue
 		}
 		total, run = satAdd(total, run), 0

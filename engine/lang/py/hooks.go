@@ -57,6 +57,10 @@ func TypeName(x starlark.Value) string {
 	}
 }
 
+// Weighted is a value whose comparison or hash walks more than one step is meant for: a
+// handle with long texts, a combinator of many operands. PyWeight is how many steps.
+type Weighted interface{ PyWeight() int64 }
+
 // Composite is compared by its Go type and its parts. A value holding values of a
 // config implements it and not Comparer, so that the comparison of a cyclic or shared
 // structure stays bounded. Its Hash must agree.

@@ -35,7 +35,7 @@ func GetItem(t *starlark.Thread, x, key starlark.Value) (starlark.Value, error) 
 	case starlark.String:
 		return textItem(m, string(x), key)
 	case *Range:
-		return rangeItem(x, key)
+		return rangeItem(m, x, key)
 	case *Type:
 		return typeItem(x, key)
 	case Indexer:
@@ -54,7 +54,7 @@ func dictItem(t *thread, m *Meter, d *starlark.Dict, key value) (value, error) {
 		return nil, err
 	}
 	if !found {
-		return nil, KeyErrorf("%s", Show(t, key))
+		return nil, errNoKey(t, d, key)
 	}
 	return v, nil
 }
@@ -71,16 +71,26 @@ func textItem(m *Meter, s string, key value) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return starlark.String(index.at(int(i))), nil
+	return starlark.String(index.at(int(i))), m.Reserve(0)
 }
 
-func rangeItem(r *Range, key value) (value, error) {
+func rangeItem(m *Meter, r *Range, key value) (value, error) {
 	if s, ok := key.(*Slice); ok {
 		sp, err := s.span(r.n)
 		if err != nil {
 			return nil, err
 		}
-		return r.slice(sp.lo, sp.hi, sp.step), nil
+		by := intOne
+		if s.step != starlark.None {
+			by, _ = asInt(s.step)
+		}
+		if err := m.chargeInt(bitLen(r.step) + bitLen(by)); err != nil {
+			return nil, err
+		}
+		if err := m.chargeRange(r.start, r.stop, r.step); err != nil {
+			return nil, err
+		}
+		return r.slice(sp.lo, sp.hi, by), nil
 	}
 	i, err := indexIn("range object", key, r.n)
 	if err != nil {
@@ -110,7 +120,7 @@ func typeItem(y *Type, key value) (value, error) {
 		}
 		text.WriteString(typeText(part))
 	}
-	return &Alias{text: y.name + "[" + text.String() + "]"}, nil
+	return newAlias(y.name + "[" + text.String() + "]")
 }
 
 // indexIn is an index into a sequence of length n, negative ones from the end.
@@ -159,7 +169,10 @@ func SetItem(t *starlark.Thread, x, key, v starlark.Value) error {
 // keeps its place and spelling, the last value wins.
 func NewDict(t *starlark.Thread, pairs starlark.Indexable) (*starlark.Dict, error) {
 	m := MeterOf(t)
-	d := starlark.NewDict(pairs.Len())
+	if err := m.Reserve(dictBytes); err != nil {
+		return nil, err
+	}
+	d := starlark.NewDict(min(pairs.Len(), freeEntries)) // keys may be equal
 	for i := range pairs.Len() {
 		pair, ok := pairs.Index(i).(tuple)
 		if !ok || len(pair) != 2 {
@@ -175,7 +188,10 @@ func NewDict(t *starlark.Thread, pairs starlark.Indexable) (*starlark.Dict, erro
 // NewSet is a set display.
 func NewSet(t *starlark.Thread, elems starlark.Indexable) (*starlark.Set, error) {
 	m := MeterOf(t)
-	s := starlark.NewSet(elems.Len())
+	if err := m.Reserve(dictBytes); err != nil {
+		return nil, err
+	}
+	s := starlark.NewSet(min(elems.Len(), freeEntries))
 	for i := range elems.Len() {
 		if err := setAdd(m, s, elems.Index(i)); err != nil {
 			return nil, err

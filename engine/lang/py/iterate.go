@@ -12,7 +12,23 @@ func Iterate(t *starlark.Thread, x starlark.Value) (starlark.Iterable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Iterator{kind: "iterator", t: t, next: next}, nil
+	return &Iterator{kind: "iterator", t: t, next: next}, MeterOf(t).Reserve(0)
+}
+
+// Collect is Iterate for a comprehension, which keeps something of every round.
+func Collect(t *starlark.Thread, x starlark.Value) (starlark.Iterable, error) {
+	next, err := stepsOf(t, x)
+	if err != nil {
+		return nil, err
+	}
+	m := MeterOf(t)
+	return &Iterator{kind: "iterator", t: t, next: func() (value, error) {
+		v, err := next()
+		if v == nil || err != nil {
+			return nil, err
+		}
+		return v, m.Reserve(slotBytes)
+	}}, m.Reserve(iterBytes)
 }
 
 // stepFunc gives the next element, or nil at the end.
@@ -132,6 +148,9 @@ func (v *View) steps(t *thread) (stepFunc, error) {
 	if err := m.Charge(out(int64(n)) / 4); err != nil {
 		return nil, err
 	}
+	if err := m.Reserve(int64(n) * slotBytes); err != nil {
+		return nil, err
+	}
 	keys := v.d.Keys()
 	i := 0
 	return func() (value, error) {
@@ -148,9 +167,16 @@ func (v *View) steps(t *thread) (stepFunc, error) {
 				return nil, err
 			}
 			e, found, err := v.d.Get(k)
-			if err != nil || found {
-				return v.pick(k, e), err
+			if err != nil {
+				return nil, err
 			}
+			if !found {
+				continue
+			}
+			if v.kind == viewItems {
+				return v.pick(k, e), m.Reserve(2 * slotBytes)
+			}
+			return e, nil
 		}
 		return nil, nil
 	}, nil
@@ -202,9 +228,10 @@ func drain(t *thread, x value) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, unsized := x.(*Iterator)
 	for {
 		if len(elems)%drainBatch == 0 {
-			if err := m.drained(int64(len(elems))); err != nil {
+			if err := m.drained(int64(len(elems)), unsized); err != nil {
 				return nil, err
 			}
 		}
@@ -213,14 +240,15 @@ func drain(t *thread, x value) ([]value, error) {
 			return nil, err
 		}
 		if v == nil {
-			return elems, nil
+			return elems, m.Reserve(int64(len(elems)%drainBatch) * partBytes)
 		}
 		elems = append(elems, v)
 	}
 }
 
-// drained accounts for the batch of elements that comes after the first n.
-func (m *Meter) drained(n int64) error {
+// drained accounts for the batch of elements that comes after the first n; those of an
+// iterator have not been paid for.
+func (m *Meter) drained(n int64, unsized bool) error {
 	if err := m.Size((n + drainBatch) * 16); err != nil {
 		return err
 	}
@@ -230,7 +258,12 @@ func (m *Meter) drained(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	return m.grow(drainBatch/16, drainBatch*16)
+	if unsized {
+		if err := m.Charge(drainBatch / 16); err != nil {
+			return err
+		}
+	}
+	return m.Reserve(drainBatch * partBytes)
 }
 
 // Unpack is the elements of x for n targets; the target at star, if star is not
@@ -290,6 +323,9 @@ func unpackStarred(t *thread, x value, n, star int) (tuple, error) {
 		return nil, LanguageErrorf("not enough values to unpack (expected at least %d, got %d)", n-1, len(all))
 	}
 	after := len(all) - (n - 1 - star)
+	if err := m.Reserve(int64(after-star) * slotBytes); err != nil {
+		return nil, err
+	}
 	elems := make(tuple, 0, n)
 	elems = append(elems, all[:star]...)
 	elems = append(elems, starlark.NewList(append([]value(nil), all[star:after]...)))
@@ -305,7 +341,7 @@ func Chain(t *starlark.Thread, iterables ...starlark.Value) (starlark.Tuple, err
 		if part, ok := x.(starlark.Tuple); ok && len(iterables) == 1 {
 			return part, m.Charge(int64(len(part)))
 		}
-		length, _, err := lengthOf(m, x)
+		length, sized, err := lengthOf(m, x)
 		if err != nil {
 			return nil, err
 		}
@@ -315,6 +351,11 @@ func Chain(t *starlark.Thread, iterables ...starlark.Value) (starlark.Tuple, err
 		elems, err := drain(t, x)
 		if err != nil {
 			return nil, err
+		}
+		if !sized {
+			if err := m.Charge(int64(len(elems))); err != nil {
+				return nil, err
+			}
 		}
 		args = append(args, elems...)
 	}

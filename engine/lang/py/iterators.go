@@ -16,7 +16,7 @@ func newIterator(t *thread, kind string, over tuple, next stepFunc) (value, erro
 	if limit := MeterOf(t).limits.MaxCallDepth; depth > limit {
 		return nil, fuelErrorf("iterators are nested deeper than %d; make a list of one", limit)
 	}
-	return &Iterator{kind: kind, t: t, next: next, depth: depth}, nil
+	return &Iterator{kind: kind, t: t, next: next, depth: depth}, MeterOf(t).Reserve(iterBytes + int64(len(over))*partBytes)
 }
 
 func stepsOfAll(t *thread, iterables tuple) ([]stepFunc, error) {
@@ -100,9 +100,13 @@ func makeZip(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	if err != nil {
 		return nil, err
 	}
+	m := MeterOf(t)
 	return newIterator(t, "zip", args, func() (value, error) {
 		if len(steps) == 0 {
 			return nil, nil
+		}
+		if err := m.Reserve(int64(len(steps)) * slotBytes); err != nil {
+			return nil, err
 		}
 		elems := make(tuple, len(steps))
 		for i, next := range steps {
@@ -165,6 +169,7 @@ func makeEnumerate(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	if err != nil {
 		return nil, err
 	}
+	m := MeterOf(t)
 	return newIterator(t, "enumerate", bound[:1], func() (value, error) {
 		v, err := next()
 		if v == nil || err != nil {
@@ -172,7 +177,10 @@ func makeEnumerate(t *thread, args tuple, kwargs kwargsT) (value, error) {
 		}
 		pair := tuple{i, v}
 		i = i.Add(intOne)
-		return pair, nil
+		if err := m.number(i); err != nil {
+			return nil, err
+		}
+		return pair, m.Reserve(2 * slotBytes)
 	})
 }
 

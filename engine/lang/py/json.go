@@ -40,6 +40,9 @@ func (w *jsonWriter) value(v value, depth int) error {
 	if err := w.m.Size(int64(w.b.Len())); err != nil {
 		return err
 	}
+	if err := w.m.tick(); err != nil {
+		return err
+	}
 	switch v := v.(type) {
 	case starlark.NoneType:
 		w.b.WriteString("null")
@@ -54,6 +57,9 @@ func (w *jsonWriter) value(v value, depth int) error {
 	case starlark.Float:
 		w.b.WriteString(jsonFloat(v))
 	case starlark.String:
+		if err := w.m.Size(int64(w.b.Len()) + jsonLen(string(v))); err != nil {
+			return err
+		}
 		w.text(string(v))
 	case *starlark.List:
 		return w.array(v, depth)
@@ -151,8 +157,21 @@ func jsonKey(k value) (string, error) {
 	}
 }
 
+// jsonLen is how long a text will be in JSON, about.
+func jsonLen(s string) int64 {
+	n := int64(len(s))
+	if n < longText {
+		return n
+	}
+	for i := range len(s) {
+		if s[i] < ' ' {
+			n += 5
+		}
+	}
+	return n
+}
+
 func (w *jsonWriter) text(s string) {
-	const hexDigits = "0123456789abcdef"
 	w.b.WriteByte('"')
 	start := 0
 	for i := range len(s) {

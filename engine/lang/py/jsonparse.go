@@ -81,6 +81,9 @@ func (p *jsonParser) value(depth int) (value, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep()
 	}
+	if err := p.m.tick(); err != nil {
+		return nil, err
+	}
 	if p.at >= len(p.s) {
 		return nil, p.fail("Expecting value", p.at)
 	}
@@ -117,7 +120,7 @@ func (p *jsonParser) array(depth int) (value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.m.Alloc(16); err != nil {
+		if err := p.m.Reserve(partBytes); err != nil {
 			return nil, err
 		}
 		elems = append(elems, v)
@@ -131,6 +134,9 @@ func (p *jsonParser) array(depth int) (value, error) {
 }
 
 func (p *jsonParser) object(depth int) (value, error) {
+	if err := p.m.Reserve(dictBytes); err != nil {
+		return nil, err
+	}
 	d := starlark.NewDict(0)
 	if p.space(); p.has("}") {
 		return d, nil
@@ -205,7 +211,8 @@ func (p *jsonParser) number() (value, error) {
 		return starlark.MakeInt64(small), nil
 	}
 	i, _ := new(big.Int).SetString(text, 10)
-	return starlark.MakeBigInt(i), nil
+	n := starlark.MakeBigInt(i)
+	return n, p.m.number(n)
 }
 
 func (p *jsonParser) digits() {

@@ -45,6 +45,9 @@ func findKey(m *Meter, t table, k value) (value, bool, error) {
 	if err := m.chargeChain(t.size(), k); err != nil {
 		return nil, false, err
 	}
+	if err := m.tick(); err != nil {
+		return nil, false, err
+	}
 	found, err := t.has(k)
 	if err != nil {
 		return nil, false, LanguageErrorf("a key is nested too deeply to compare")
@@ -197,13 +200,15 @@ func (m *Meter) chargeKey(n int, k value) error {
 			return m.Charge(int64(len(k)) / 64)
 		}
 	case starlark.Tuple:
-		cost := m.deep(k)
-		if countWithin(k, 0) > maxSpellings {
-			cost = satAdd(cost, int64(n))
+		if err := m.Charge(m.keyCost(k)); err != nil {
+			return err // before another walk: shared parts may make it endless
 		}
-		return m.Charge(cost)
-	case *FrozenSet:
-		return m.Charge(m.deep(k))
+		if countWithin(k, 0) > maxSpellings {
+			return m.Charge(int64(n))
+		}
+		return nil
+	case *FrozenSet, Weighted:
+		return m.Charge(m.keyCost(k))
 	}
 	return nil
 }
@@ -235,9 +240,6 @@ func dictGet(m *Meter, d *starlark.Dict, k value) (value, bool, error) {
 	}
 	return d.Get(k)
 }
-
-// entryBytes is what an entry of a dict or set takes, about.
-const entryBytes = 96
 
 // dictSet stores k; a key that is there keeps its place and its spelling.
 func dictSet(m *Meter, d *starlark.Dict, k, v value) error {

@@ -27,9 +27,12 @@ var tupleMethods = methodTable(nil, map[string]methodFunc{
 	"index": sequenceIndex,
 })
 
-func listAppend(_ *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
+func listAppend(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 	if len(args) != 1 || len(kwargs) > 0 {
 		return nil, TypeErrorf("list.append() takes exactly one argument (%d given)", len(args)+len(kwargs))
+	}
+	if err := MeterOf(t).Alloc(slotBytes); err != nil {
+		return nil, err
 	}
 	if err := recv.(*starlark.List).Append(args[0]); err != nil {
 		return nil, errListFixed()
@@ -85,7 +88,10 @@ func listExtend(t *thread, recv value, args tuple, kwargs kwargsT) (value, error
 		return nil, err
 	}
 	list := recv.(*starlark.List)
-	if err := MeterOf(t).Size(int64(list.Len()+len(elems)) * 16); err != nil {
+	if err := MeterOf(t).Size(int64(list.Len()+len(elems)) * slotBytes); err != nil {
+		return nil, err
+	}
+	if err := MeterOf(t).Reserve(int64(len(elems)) * slotBytes); err != nil {
 		return nil, err
 	}
 	for _, e := range elems {
@@ -100,6 +106,11 @@ func sequenceIndex(t *thread, recv value, args tuple, kwargs kwargsT) (value, er
 	bound, err := BindArgs("index", []string{"value", "start?", "stop?", "/"}, args, kwargs)
 	if err != nil {
 		return nil, err
+	}
+	for _, limit := range bound[1:] {
+		if limit == starlark.None {
+			return nil, TypeErrorf("slice indices must be integers")
+		}
 	}
 	seq := recv.(starlark.Indexable)
 	lo, hi, err := window(bound[1], bound[2], int64(seq.Len()))
@@ -144,7 +155,7 @@ func listInsert(t *thread, recv value, args tuple, kwargs kwargsT) (value, error
 		return nil, err
 	}
 	list := recv.(*starlark.List)
-	at, err := intArg(bound[0], 0)
+	at, err := sizeArg(bound[0], 0)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +189,7 @@ func listPop(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 	}
 	list := recv.(*starlark.List)
 	n := int64(list.Len())
-	at, err := intArg(bound[0], -1)
+	at, err := sizeArg(bound[0], -1)
 	if err != nil {
 		return nil, err
 	}

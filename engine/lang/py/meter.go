@@ -22,9 +22,11 @@ type Meter struct {
 	own   uint64
 
 	unchecked int64 // units charged since ctx was last looked at
+	walked    int64 // values visited by natives
 	bytes     int64
-	calls     int // nested calls
-	nested    int // nested text forms of values that render themselves
+	frames    int64 // bytes of the large frames of the calls at work
+	calls     int   // nested calls
+	nested    int   // nested text forms of values that render themselves
 
 	exhausted bool
 	failure   error
@@ -36,7 +38,7 @@ type Meter struct {
 // Limits bound an evaluation. A zero field takes its default.
 type Limits struct {
 	Fuel          int64 // units; one unit is one step of the reference
-	MaxValueBytes int64 // of one value
+	MaxValueBytes int64 // of one value; 16 MiB, or a sixteenth of MaxTotalBytes if that is less
 	MaxTotalBytes int64 // of all values made, freed ones included
 	MaxCallDepth  int   // nested calls
 }
@@ -51,6 +53,9 @@ const (
 	stepsPerUnit = 4
 	// checkEvery is the number of units after which the context is looked at.
 	checkEvery = 1 << 16
+	// tickEvery is the number of visited values after which it is: a value is charged
+	// several times, for its walk and for what is made of it.
+	tickEvery = 1 << 13
 	// maxDepth bounds every recursive walk over a value.
 	maxDepth = 10_000
 	meterKey = "py.meter"
@@ -64,11 +69,11 @@ func NewMeter(ctx context.Context, l Limits) *Meter {
 	if l.Fuel <= 0 {
 		l.Fuel = d.Fuel
 	}
-	if l.MaxValueBytes <= 0 {
-		l.MaxValueBytes = d.MaxValueBytes
-	}
 	if l.MaxTotalBytes <= 0 {
 		l.MaxTotalBytes = d.MaxTotalBytes
+	}
+	if l.MaxValueBytes <= 0 {
+		l.MaxValueBytes = min(d.MaxValueBytes, l.MaxTotalBytes/16)
 	}
 	if l.MaxCallDepth <= 0 {
 		l.MaxCallDepth = d.MaxCallDepth
@@ -116,12 +121,27 @@ func (m *Meter) Charge(units int64) error {
 		return nil
 	}
 	if units > m.Left() {
+		if err := m.interrupted(); err != nil {
+			return err
+		}
 		return m.exhaust()
 	}
 	*m.steps += uint64(units) * stepsPerUnit
 	m.unchecked += units
 	if m.unchecked >= checkEvery {
 		m.unchecked = 0
+		return m.interrupted()
+	}
+	return nil
+}
+
+// tick counts a value that a native visits, paid for before, and looks at the context
+// from time to time.
+func (m *Meter) tick() error {
+	if m == nil {
+		return nil
+	}
+	if m.walked++; m.walked%tickEvery == 0 {
 		return m.interrupted()
 	}
 	return nil
@@ -158,17 +178,13 @@ func (m *Meter) Cause() error {
 	}
 }
 
-// Alloc accounts for a value, or the growth of one, of so many bytes, before it is
-// made.
+// Alloc accounts for a value, or the growth of one, whose content takes so many bytes,
+// before it is made.
 func (m *Meter) Alloc(bytes int64) error {
 	if err := m.Size(bytes); err != nil {
 		return err
 	}
-	if m.bytes+bytes > m.limits.MaxTotalBytes {
-		return fuelErrorf("the config makes more than %d bytes of values; make fewer or smaller ones", m.limits.MaxTotalBytes)
-	}
-	m.bytes += bytes
-	return nil
+	return m.Reserve(bytes)
 }
 
 // Size refuses a value of so many bytes when it is over the limit of one value.
@@ -208,7 +224,11 @@ func (m *Meter) enterCall() error {
 	return nil
 }
 
-func (m *Meter) leaveCall() { m.calls-- }
+// leaveCall ends a call that was entered with so many bytes in frames.
+func (m *Meter) leaveCall(frames int64) {
+	m.calls--
+	m.frames = frames
+}
 
 func errTooDeep() error {
 	return fuelErrorf("a value is nested deeper than %d levels; flatten it", maxDepth)

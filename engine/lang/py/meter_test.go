@@ -28,11 +28,7 @@ func TestFuelCharged(t *testing.T) {
 		"f": NewNative("f", func(*thread, tuple, kwargsT) (value, error) { return starlark.None, nil }),
 		"d": mustDict(t, 10),
 	}
-	cases := []struct {
-		expr string
-		want int64
-		why  string
-	}{
+	cases := []costCase{
 		{"f(1, None)", 2, "one per scalar argument"},
 		{"f(t10)", 11, "a text counts its length"},
 		{"f(k=t10)", 11, "keywords too"},
@@ -71,16 +67,7 @@ func TestFuelCharged(t *testing.T) {
 		{"list(set_([1, 2]))", 5 + 5, "a set argument: its walk as argument and for its order"},
 		{"f(*l10)", 11 + 11, "a starred argument its length, beside the call's own cost"},
 	}
-	for _, c := range cases {
-		th := newThread(t, Limits{})
-		if _, err := evalText(th, c.expr, names); err != nil {
-			t.Errorf("%s: %v", c.expr, err)
-			continue
-		}
-		if got := MeterOf(th).Used(); got != c.want {
-			t.Errorf("%s costs %d, want %d (%s)", c.expr, got, c.want, c.why)
-		}
-	}
+	runCosts(t, names, cases)
 }
 
 func mustDict(t *testing.T, n int) starlark.Value {
@@ -111,7 +98,7 @@ func TestMeterBudget(t *testing.T) {
 }
 
 func TestMeterMemory(t *testing.T) {
-	m := NewMeter(context.Background(), Limits{MaxValueBytes: 100, MaxTotalBytes: 250})
+	m := NewMeter(context.Background(), Limits{MaxValueBytes: 100, MaxTotalBytes: 250 + 3*valueBytes})
 	for range 2 {
 		if err := m.Alloc(100); err != nil {
 			t.Fatal(err)

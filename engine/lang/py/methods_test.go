@@ -28,6 +28,10 @@ func TestStrMethods(t *testing.T) {
 		{`str.upper(1)`, "!TypeError", "of another type's value"},
 		{`"a".encode`, "!AttributeError", "there is no bytes type"},
 		{`"a".format`, "!AttributeError", "nor format"},
+		{"'a,b'.split(',', 100000000000000000000)", "!OverflowError", "a count beyond a machine word"},
+		{"'a'.replace('a', 'b', -100000000000000000000)", "!OverflowError", "on the other side as well"},
+		{"'a'.center(-100000000000000000000)", "!OverflowError", "as is a width"},
+		{"'a'.ljust(100000000000000000000)", "!FuelExhaustedError", "while a large one is paid for"},
 	})
 }
 
@@ -55,6 +59,14 @@ func TestContainerMethods(t *testing.T) {
 		{"(255).bit_length(), (-255).bit_count(), True.bit_length(), (2.0).is_integer(), (1.5).is_integer()", "(8, 8, 1, True, False)", "methods of numbers"},
 		{"None.x", "!AttributeError", "None has none"},
 		{"len.x", "!AttributeError", "a function has none"},
+		{"range(0, 10, 3).index(6), range(5).count(2), range(5).count(9), range(5).index(3.0)", "(2, 1, 0, 3)", "a range searches by arithmetic"},
+		{"range(5).index(7)", "!ValueError", "what the range does not hold"},
+		{"range(5).index('a')", "!ValueError", "nor what is no number"},
+		{"{}.fromkeys('ab', 0)", "{'a': 0, 'b': 0}", "a class method through a value"},
+		{"[1, 2].index(2, None)", "!TypeError", "the bounds of a search are ints"},
+		{"(1, 2).index(2, 0, None)", "!TypeError", "both"},
+		{"[1, 2].index(2, -100000000000000000000, 100000000000000000000)", "1", "of any size"},
+		{"range(0, 10)[::100000000000000000000], range(10)[1:8:3]", "(range(0, 10, 100000000000000000000), range(1, 8, 3))", "a range keeps its step, whatever its size"},
 	})
 }
 

@@ -78,7 +78,7 @@ func (m *Meter) chargeInt(length int64) error {
 // intBinary is x op y on ints; ok is false when op is not defined on them.
 func intBinary(m *Meter, op string, x, y starlark.Int) (v value, ok bool, err error) {
 	if op == "/" {
-		v, err = intDivide(x, y)
+		v, err = intDivide(m, x, y)
 		return v, true, err
 	}
 	if v, ok := smallInts(op, x, y); ok {
@@ -178,7 +178,7 @@ func errIntZero(op string) error {
 	return ZeroDivisionErrorf("integer division or modulo by zero")
 }
 
-func intDivide(x, y starlark.Int) (value, error) {
+func intDivide(m *Meter, x, y starlark.Int) (value, error) {
 	if y.Sign() == 0 {
 		return nil, ZeroDivisionErrorf("division by zero")
 	}
@@ -188,11 +188,40 @@ func intDivide(x, y starlark.Int) (value, error) {
 	if xok && yok && xs <= exact && xs >= -exact && ys <= exact && ys >= -exact {
 		return starlark.Float(float64(xs) / float64(ys)), nil
 	}
-	f, _ := new(big.Rat).SetFrac(x.BigInt(), y.BigInt()).Float64()
+	if err := m.chargeInt(max(bitLen(x), bitLen(y)) + 1); err != nil {
+		return nil, err
+	}
+	if x.Sign() == 0 && y.Sign() < 0 {
+		return starlark.Float(math.Copysign(0, -1)), nil
+	}
+	f := quotient(x.BigInt(), y.BigInt())
 	if math.IsInf(f, 0) {
 		return nil, OverflowErrorf("integer division result too large for a float")
 	}
 	return starlark.Float(f), nil
+}
+
+// quotient is x / y, correctly rounded: of the whole part of a quotient that has more
+// bits than a float, the last of which tells that there is a rest.
+func quotient(x, y *big.Int) float64 {
+	const enough = 66
+	shift := enough - (x.BitLen() - y.BitLen())
+	num, den := new(big.Int).Abs(x), new(big.Int).Abs(y)
+	if shift > 0 {
+		num.Lsh(num, uint(shift))
+	} else {
+		den.Lsh(den, uint(-shift))
+	}
+	q, rest := num.QuoRem(num, den, new(big.Int))
+	if rest.Sign() != 0 {
+		q.SetBit(q, 0, 1)
+	}
+	if x.Sign()*y.Sign() < 0 {
+		q.Neg(q)
+	}
+	scaled := new(big.Float).SetInt(q)
+	f, _ := scaled.SetMantExp(scaled, -shift).Float64()
+	return f
 }
 
 func intPower(m *Meter, x, y starlark.Int) (value, error) {
@@ -353,11 +382,13 @@ const (
 	powerUnits = 256
 )
 
-// power is x ** y, correctly rounded, which math.Pow does not promise. Exponents so
-// large that almost every result is 0 or infinite are left to math.Pow.
+// power is x ** y, correctly rounded, which math.Pow does not promise and does not
+// compute alike on every machine. Left to it are the special values, and results so far
+// beyond a float's range that they are 0 or infinite.
 func power(m *Meter, x, y float64) (float64, error) {
-	const large = 1 << 20
-	if math.Abs(y) > large || x == 0 || math.IsInf(x, 0) || math.IsNaN(x) || math.IsNaN(y) {
+	const beyond = 1 << 11 // in binary digits
+	digits := math.Abs(y) * math.Abs(math.Log2(math.Abs(x)))
+	if x == 0 || x == -1 || math.IsInf(x, 0) || math.IsNaN(x) || math.IsInf(y, 0) || math.IsNaN(y) || digits > beyond {
 		return math.Pow(x, y), nil
 	}
 	whole, fraction := math.Modf(math.Abs(y))

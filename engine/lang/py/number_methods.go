@@ -8,12 +8,18 @@ import (
 )
 
 var intMethods = methodTable(nil, map[string]methodFunc{
-	"bit_length": func(_ *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
+	"bit_length": func(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 		i, _ := asInt(recv)
+		if err := MeterOf(t).chargeBits(i); err != nil {
+			return nil, err
+		}
 		return starlark.MakeInt64(bitLen(i)), noArgs("int.bit_length", args, kwargs)
 	},
-	"bit_count": func(_ *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
+	"bit_count": func(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 		i, _ := asInt(recv)
+		if err := MeterOf(t).chargeBits(i); err != nil {
+			return nil, err
+		}
 		n := 0
 		for _, word := range i.BigInt().Bits() {
 			n += bits.OnesCount(uint(word))

@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"go.starlark.net/starlark"
 
@@ -24,7 +23,7 @@ func parseInt(t *thread, text string, base int) (starlark.Int, error) {
 	bad := func() (starlark.Int, error) {
 		return starlark.Int{}, ValueErrorf("invalid literal for int() with base %d: %s", base, shorten(quote(text, quoteText)))
 	}
-	s, ok := asciiDigits(strings.TrimFunc(text, isSpace))
+	s, ok := asciiDigits(trimNumber(text))
 	if !ok || s == "" {
 		return bad()
 	}
@@ -60,7 +59,17 @@ func parseInt(t *thread, text string, base int) (starlark.Int, error) {
 	if negative {
 		i.Neg(i)
 	}
-	return starlark.MakeBigInt(i), nil
+	n := starlark.MakeBigInt(i)
+	return n, m.number(n)
+}
+
+// trimNumber removes the whitespace around a number. In a text of ASCII the separators
+// U+001C to U+001F are none.
+func trimNumber(text string) string {
+	if isASCII(text) {
+		return strings.Trim(text, " \t\n\v\f\r")
+	}
+	return strings.TrimFunc(text, isSpace)
 }
 
 // intRadix is the radix of a text without sign, and the text without its prefix.
@@ -111,7 +120,7 @@ func asciiDigits(s string) (string, bool) {
 			b = append(b, byte(r))
 			continue
 		}
-		d, ok := decimalValue(r)
+		d, ok := pytext.DecimalDigit(r)
 		if !ok {
 			return "", false
 		}
@@ -120,25 +129,10 @@ func asciiDigits(s string) (string, bool) {
 	return string(b), true
 }
 
-// decimalValue is the value of a decimal digit; digits come in runs of ten.
-func decimalValue(r rune) (int, bool) {
-	for _, r16 := range unicode.Nd.R16 {
-		if r >= rune(r16.Lo) && r <= rune(r16.Hi) {
-			return int(r-rune(r16.Lo)) % 10, true
-		}
-	}
-	for _, r32 := range unicode.Nd.R32 {
-		if r >= rune(r32.Lo) && r <= rune(r32.Hi) {
-			return int(r-rune(r32.Lo)) % 10, true
-		}
-	}
-	return 0, false
-}
-
 // parseFloat reads a text as float(text) does.
 func parseFloat(text string) (float64, error) {
 	bad := ValueErrorf("could not convert string to float: %s", shorten(quote(text, quoteText)))
-	s, ok := asciiDigits(strings.TrimFunc(text, isSpace))
+	s, ok := asciiDigits(trimNumber(text))
 	if !ok || s == "" {
 		return 0, bad
 	}
@@ -203,9 +197,14 @@ func roundFloat(f float64, n int64) (float64, error) {
 		return rounded, nil
 	}
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(-n), nil)
-	exact := new(big.Rat).SetFloat64(f)
-	quotient := roundRat(exact.Quo(exact, new(big.Rat).SetInt(scale)))
-	rounded, _ := new(big.Float).SetInt(quotient.Mul(quotient, scale)).Float64()
+	whole, fraction := math.Modf(math.Abs(f))
+	exact, _ := new(big.Float).SetFloat64(whole).Int(nil)
+	q, rest := exact.DivMod(exact, scale, new(big.Int))
+	if half := rest.Lsh(rest, 1).Cmp(scale); half > 0 || half == 0 && (fraction != 0 || q.Bit(0) == 1) {
+		q.Add(q, big.NewInt(1))
+	}
+	rounded, _ := new(big.Float).SetInt(q.Mul(q, scale)).Float64()
+	rounded = math.Copysign(rounded, f)
 	if math.IsInf(rounded, 0) {
 		return 0, OverflowErrorf("rounded value too large to represent")
 	}
@@ -213,16 +212,4 @@ func roundFloat(f float64, n int64) (float64, error) {
 		return math.Copysign(0, f), nil
 	}
 	return rounded, nil
-}
-
-// roundRat is the nearest int, half to even.
-func roundRat(r *big.Rat) *big.Int {
-	twice := new(big.Int).Lsh(r.Num(), 1)
-	twice.Add(twice, r.Denom())
-	denominator := new(big.Int).Lsh(r.Denom(), 1)
-	q, rest := new(big.Int).DivMod(twice, denominator, new(big.Int))
-	if rest.Sign() == 0 && q.Bit(0) == 1 {
-		q.Sub(q, big.NewInt(1))
-	}
-	return q
 }

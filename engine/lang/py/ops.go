@@ -12,16 +12,19 @@ func Binary(t *starlark.Thread, op string, x, y starlark.Value) (starlark.Value,
 	if xi, ok := x.(starlark.Int); ok {
 		if yi, ok := y.(starlark.Int); ok {
 			if v, ok := smallInts(op, xi, yi); ok {
-				return v, nil
+				if isSmall(v) {
+					return v, nil
+				}
+				return v, MeterOf(t).number(v)
 			}
 			if v, ok, err := intBinary(MeterOf(t), op, xi, yi); ok {
-				return v, err
+				return counted(MeterOf(t), v, err)
 			}
 			return nil, errOperands(op, x, y)
 		}
 	}
 	if v, ok, err := numberBinary(MeterOf(t), op, x, y); ok {
-		return v, err
+		return counted(MeterOf(t), v, err)
 	}
 	switch op {
 	case "+":
@@ -42,12 +45,29 @@ func Binary(t *starlark.Thread, op string, x, y starlark.Value) (starlark.Value,
 }
 
 // Unary is op x for op of - + ~.
-func Unary(_ *starlark.Thread, op string, x starlark.Value) (starlark.Value, error) {
+func Unary(t *starlark.Thread, op string, x starlark.Value) (starlark.Value, error) {
 	v, ok := numberUnary(op, x)
 	if !ok {
 		return nil, TypeErrorf("bad operand type for unary %s: '%s'", op, TypeName(x))
 	}
-	return v, nil
+	return counted(MeterOf(t), v, nil)
+}
+
+// counted is the result of an operator on numbers, accounted for.
+func counted(m *Meter, v value, err error) (value, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v, m.number(v)
+}
+
+func isSmall(v value) bool {
+	i, ok := v.(starlark.Int)
+	if !ok {
+		return false
+	}
+	n, ok := i.Int64()
+	return ok && n == int64(int32(n))
 }
 
 func errOperands(op string, x, y value) error {
@@ -170,13 +190,13 @@ func repeat(t *thread, x, y value) (v value, ok bool, err error) {
 	}
 	times, ok := asInt(y)
 	if !ok {
-		if _, ok := y.(starlark.String); ok || !isNumber(y) {
-			return nil, true, TypeErrorf("can't multiply sequence by non-int of type '%s'", TypeName(y))
-		}
 		return nil, true, TypeErrorf("can't multiply sequence by non-int of type '%s'", TypeName(y))
 	}
 	n, fits := times.Int64()
-	if !fits && times.Sign() > 0 {
+	if !fits {
+		if times.Sign() < 0 || sizeOf(x) == 0 {
+			return nil, true, errIndexSize()
+		}
 		n = infinite
 	}
 	n = max(n, 0)
@@ -222,32 +242,50 @@ func combine(t *thread, op string, x, y value) (v value, ok bool, err error) {
 			}
 		}
 		if isTypeExpr(x) && isTypeExpr(y) && (x != starlark.None || y != starlark.None) {
-			return &Alias{text: typeText(x) + " | " + typeText(y)}, true, nil
+			alias, err := newAlias(typeText(x) + " | " + typeText(y))
+			return alias, true, err
 		}
 	}
-	if !isSetLike(x) || !isSetLike(y) {
+	_, xset := setOf(x)
+	_, yset := setOf(y)
+	withView := isSetLike(x) && !xset || isSetLike(y) && !yset
+	if bothSets := xset && yset; !bothSets && !withView {
 		return nil, false, nil
 	}
-	m := MeterOf(t)
-	if err := m.Charge(out(int64(sizeOf(x) + sizeOf(y)))); err != nil {
-		return nil, true, err
-	}
-	xs, err := asSet(t, x)
+	set, err := combineSets(t, op, x, y)
 	if err != nil {
 		return nil, true, err
 	}
-	ys, err := asSet(t, y)
-	if err != nil {
-		return nil, true, err
-	}
-	set, err := setOperation(m, op, xs, ys)
-	if err != nil {
-		return nil, true, err
-	}
-	if _, frozen := x.(*FrozenSet); frozen {
+	if _, frozen := x.(*FrozenSet); frozen && !withView {
 		return newFrozenSet(set), true, nil
 	}
 	return set, true, nil
+}
+
+// combineSets is x op y of two iterables. A view takes any other one beside it, where a
+// set needs a set.
+func combineSets(t *thread, op string, x, y value) (*starlark.Set, error) {
+	m := MeterOf(t)
+	total := int64(0)
+	for _, side := range []value{x, y} {
+		n, _, err := lengthOf(m, side)
+		if err != nil {
+			return nil, err
+		}
+		total = satAdd(total, n)
+	}
+	if err := m.Charge(out(total)); err != nil {
+		return nil, err
+	}
+	xs, err := collectSet(t, x)
+	if err != nil {
+		return nil, err
+	}
+	ys, err := collectSet(t, y)
+	if err != nil {
+		return nil, err
+	}
+	return setOperation(m, op, xs, ys)
 }
 
 func isTypeExpr(x value) bool {
@@ -279,7 +317,7 @@ func uniteDicts(t *thread, x, y *starlark.Dict) (value, error) {
 }
 
 func copyDict(m *Meter, d *starlark.Dict) (*starlark.Dict, error) {
-	if err := m.Alloc(int64(d.Len()) * entryBytes); err != nil {
+	if err := m.Alloc(entries(d.Len())); err != nil {
 		return nil, err
 	}
 	c := starlark.NewDict(d.Len())

@@ -59,15 +59,17 @@ type percentFormat struct {
 func (p *percentFormat) charge(format string, x value) error {
 	widths := digitRuns(format)
 	if strings.Contains(format, "*") {
+		largest := int64(0)
 		for _, a := range p.args {
 			if i, ok := asInt(a); ok {
 				n, fits := i.Int64()
 				if !fits {
 					n = infinite
 				}
-				widths = satAdd(widths, satMul(max(n, -n), int64(strings.Count(format, "*"))))
+				largest = max(largest, n, -n)
 			}
 		}
+		widths = satAdd(widths, satMul(largest, int64(strings.Count(format, "*"))))
 	}
 	if err := p.m.Charge(satAdd(int64(len(format)), widths/16)); err != nil {
 		return err
@@ -119,7 +121,7 @@ func (p *percentFormat) conversion() error {
 		}
 		f.Precision = max(f.Precision, 0)
 	}
-	for p.rest != "" && strings.IndexByte("hlL", p.rest[0]) >= 0 {
+	if p.rest != "" && strings.IndexByte("hlL", p.rest[0]) >= 0 {
 		p.rest = p.rest[1:]
 	}
 	if p.rest == "" {
@@ -139,7 +141,7 @@ func (p *percentFormat) conversion() error {
 	if err := p.m.Size(satMul(satAdd(f.Width, max(f.Precision, 0)), 4)); err != nil {
 		return err
 	}
-	text, err := p.one(arg, f, zeros)
+	text, err := p.one(arg, f, zeros, keyed)
 	p.b.WriteString(text)
 	return err
 }
@@ -230,10 +232,26 @@ func (p *percentFormat) argument() (value, error) {
 	return p.args[p.next-1], nil
 }
 
-func (p *percentFormat) one(arg value, f pytext.Spec, zeros bool) (string, error) {
+// text is the text form of an argument. The walk over x has paid for one of each; what a
+// key names may be asked for again and again.
+func (p *percentFormat) text(arg value, kind byte, keyed bool) (string, error) {
+	if keyed {
+		return convert(p.t, arg, kind)
+	}
+	if s, ok := arg.(starlark.String); ok && kind == 's' {
+		return string(s), nil
+	}
+	text, err := reprOf(p.t, p.m, arg)
+	if err != nil || kind != 'a' {
+		return text, err
+	}
+	return asciiText(p.m, text)
+}
+
+func (p *percentFormat) one(arg value, f pytext.Spec, zeros, keyed bool) (string, error) {
 	switch f.Kind {
 	case 's', 'r', 'a':
-		text, err := convert(p.t, arg, f.Kind)
+		text, err := p.text(arg, f.Kind, keyed)
 		if err != nil {
 			return "", err
 		}
@@ -258,7 +276,7 @@ func (p *percentFormat) one(arg value, f pytext.Spec, zeros bool) (string, error
 		}
 		return f.Float(v, "float")
 	default:
-		return percentInt(arg, f)
+		return percentInt(p.m, arg, f)
 	}
 }
 
@@ -280,7 +298,7 @@ func percentCharacter(arg value, f pytext.Spec) (string, error) {
 	return f.Pad("", text, 1), nil
 }
 
-func percentInt(arg value, f pytext.Spec) (string, error) {
+func percentInt(m *Meter, arg value, f pytext.Spec) (string, error) {
 	decimal := f.Kind == 'd' || f.Kind == 'i' || f.Kind == 'u'
 	i, ok := asInt(arg)
 	if v, isFloat := arg.(starlark.Float); isFloat && decimal {
@@ -296,6 +314,9 @@ func percentInt(arg value, f pytext.Spec) (string, error) {
 			what = "an integer"
 		}
 		return "", TypeErrorf("%%%c format: %s is required, not %s", f.Kind, what, TypeName(arg))
+	}
+	if err := m.chargeDigits(i); err != nil {
+		return "", err
 	}
 	prefix, digits, err := f.Digits(i.BigInt())
 	if err != nil {

@@ -99,6 +99,12 @@ func (r *Range) same(o *Range) bool {
 	return r.n == 0 || isSame(r.start, o.start) && (r.n == 1 || isSame(r.step, o.step))
 }
 
+// chargeFind takes the cost of looking for x.
+func (r *Range) chargeFind(m *Meter, x value) error {
+	i, _ := asInt(x)
+	return m.chargeBits(i, r.start, r.step)
+}
+
 // find is the place of x in the range.
 func (r *Range) find(x value) (value, bool) {
 	i, ok := asInt(x)
@@ -129,8 +135,39 @@ func (r *Range) find(x value) (value, bool) {
 	return place, true
 }
 
+var rangeMethods = methodTable(nil, map[string]methodFunc{"count": rangeCount, "index": rangeIndex})
+
+func rangeCount(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
+	bound, err := BindArgs("range.count", []string{"value", "/"}, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if err := recv.(*Range).chargeFind(MeterOf(t), bound[0]); err != nil {
+		return nil, err
+	}
+	if _, found := recv.(*Range).find(bound[0]); found {
+		return intOne, nil
+	}
+	return intZero, nil
+}
+
+func rangeIndex(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
+	bound, err := BindArgs("range.index", []string{"value", "/"}, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if err := recv.(*Range).chargeFind(MeterOf(t), bound[0]); err != nil {
+		return nil, err
+	}
+	place, found := recv.(*Range).find(bound[0])
+	if !found {
+		return nil, ValueErrorf("%s is not in range", Show(t, bound[0]))
+	}
+	return place, nil
+}
+
 // slice is the range of every by-th element from lo until hi.
-func (r *Range) slice(lo, hi, by int64) *Range {
+func (r *Range) slice(lo, hi int64, by starlark.Int) *Range {
 	at := func(i int64) starlark.Int { return r.start.Add(r.step.Mul(starlark.MakeInt64(i))) }
-	return newRange(at(lo), at(hi), r.step.Mul(starlark.MakeInt64(by)))
+	return newRange(at(lo), at(hi), r.step.Mul(by))
 }

@@ -60,6 +60,9 @@ func collectSet(t *thread, x value) (*starlark.Set, error) {
 		return nil, err
 	}
 	m := MeterOf(t)
+	if err := m.Reserve(dictBytes); err != nil {
+		return nil, err
+	}
 	s := starlark.NewSet(0)
 	for {
 		v, err := next()

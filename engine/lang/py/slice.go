@@ -123,6 +123,9 @@ func sliceText(m *Meter, s string, key *Slice) (value, error) {
 	if err := m.Charge(int64(len(s)) / 64); err != nil {
 		return nil, err
 	}
+	if err := m.Reserve(int64(len(s)) * 4); err != nil {
+		return nil, err
+	}
 	runes := runesOf(s)
 	for i, at := int64(0), sp.lo; i < sp.count; i, at = i+1, at+sp.step {
 		b = AppendRune(b, runes[at])
@@ -147,6 +150,9 @@ func sliceElems(m *Meter, x starlark.Indexable, key *Slice) ([]value, error) {
 
 // setSlice is list[lo:hi:step] = v.
 func setSlice(t *thread, list *starlark.List, key *Slice, v value) error {
+	if _, err := key.span(int64(list.Len())); err != nil {
+		return err
+	}
 	elems, err := drain(t, v)
 	if err != nil {
 		if _, ok := err.(*Error); ok && !isContainer(v) { //nolint:errorlint // an error that came out of a call is wrapped, and stays as it is

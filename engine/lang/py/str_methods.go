@@ -47,6 +47,7 @@ var strMethods = methodTable(nil, map[string]methodFunc{
 	"strip":        strStrip("strip", true, true),
 	"swapcase":     strMap("swapcase", swapcase),
 	"title":        strMap("title", title),
+	"translate":    strTranslate,
 	"upper":        strMap("upper", upper),
 	"zfill":        strZfill,
 })
@@ -63,7 +64,8 @@ func strMap(name string, fn func(string) string) methodFunc {
 		if err := MeterOf(t).Alloc(int64(len(textOf(recv)))); err != nil {
 			return nil, err
 		}
-		return starlark.String(fn(textOf(recv))), nil
+		mapped := fn(textOf(recv))
+		return starlark.String(mapped), MeterOf(t).Alloc(int64(max(0, len(mapped)-len(textOf(recv)))))
 	}
 }
 
@@ -83,7 +85,7 @@ func strPad(name string) methodFunc {
 		if err != nil {
 			return nil, err
 		}
-		width, err := intArg(bound[0], 0)
+		width, err := widthArg(bound[0])
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +123,7 @@ func strZfill(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) 
 	if err != nil {
 		return nil, err
 	}
-	width, err := intArg(bound[0], 0)
+	width, err := widthArg(bound[0])
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func strExpandtabs(t *thread, recv value, args tuple, kwargs kwargsT) (value, er
 	if err != nil {
 		return nil, err
 	}
-	size, err := intArg(bound[0], 8)
+	size, err := sizeArg(bound[0], 8)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +197,9 @@ func strJoin(t *thread, recv value, args tuple, kwargs kwargsT) (value, error) {
 	parts := make([]string, len(elems))
 	total := satMul(int64(len(sep)), int64(len(elems)))
 	for i, e := range elems {
+		if err := MeterOf(t).tick(); err != nil {
+			return nil, err
+		}
 		s, ok := e.(starlark.String)
 		if !ok {
 			return nil, TypeErrorf("sequence item %d: expected str instance, %s found", i, TypeName(e))
@@ -217,7 +222,7 @@ func strReplace(t *thread, recv value, args tuple, kwargs kwargsT) (value, error
 	if err != nil {
 		return nil, err
 	}
-	times, err := intArg(bound[2], -1)
+	times, err := sizeArg(bound[2], -1)
 	if err != nil {
 		return nil, err
 	}

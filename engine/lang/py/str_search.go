@@ -121,7 +121,7 @@ func strSplit(name string, fromRight bool) methodFunc {
 		if err != nil {
 			return nil, err
 		}
-		most, err := intArg(bound[1], -1)
+		most, err := sizeArg(bound[1], -1)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func strSplit(name string, fromRight bool) methodFunc {
 		// A part takes its slot in the list and the header of its text.
 		var parts []string
 		if bound[0] == nil || bound[0] == starlark.None {
-			if err := MeterOf(t).Alloc(min(int64(countFields(s)), satAdd(most, 1)) * 32); err != nil {
+			if err := MeterOf(t).Alloc(min(int64(countFields(s)), satAdd(most, 1)) * partBytes); err != nil {
 				return nil, err
 			}
 			parts = splitSpace(s, most, fromRight)
@@ -144,7 +144,7 @@ func strSplit(name string, fromRight bool) methodFunc {
 			if sep == "" {
 				return nil, ValueErrorf("empty separator")
 			}
-			if err := MeterOf(t).Alloc(min(int64(strings.Count(s, string(sep)))+1, satAdd(most, 1)) * 32); err != nil {
+			if err := MeterOf(t).Alloc(min(int64(strings.Count(s, string(sep)))+1, satAdd(most, 1)) * partBytes); err != nil {
 				return nil, err
 			}
 			parts = splitBy(s, string(sep), most, fromRight)
@@ -243,6 +243,9 @@ func strSplitlines(t *thread, recv value, args tuple, kwargs kwargsT) (value, er
 	}
 	keep := bound[0] != nil && bool(bound[0].Truth())
 	s := textOf(recv)
+	if err := MeterOf(t).Alloc(int64(countLines(s)) * partBytes); err != nil {
+		return nil, err
+	}
 	var parts []string
 	for s != "" {
 		at := strings.IndexFunc(s, isLineEnd)
@@ -261,10 +264,19 @@ func strSplitlines(t *thread, recv value, args tuple, kwargs kwargsT) (value, er
 		parts = append(parts, line)
 		s = s[at+n:]
 	}
-	if err := MeterOf(t).Alloc(int64(len(parts)) * 32); err != nil {
-		return nil, err
-	}
 	return textList(parts), nil
+}
+
+// countLines is how many lines there are, or more: "\r\n" counts for two.
+func countLines(s string) int {
+	n := 1
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '\n' && c <= '\r', c >= 0x1C && c <= 0x1E, c == 0x85, c == 0xA8 || c == 0xA9:
+			n++ // ASCII, or the last byte of one of the others
+		}
+	}
+	return n
 }
 
 func isLineEnd(r rune) bool {

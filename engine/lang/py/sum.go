@@ -135,10 +135,13 @@ func roundInt(i starlark.Int, digits int64) value {
 	if digits >= 0 {
 		return i
 	}
-	if -digits > pytext.MaxIntDigits*5 {
+	if -digits > pytext.MaxIntDigits*5 || -digits*3 > bitLen(i)+3 { // less than half of the power
 		return intZero
 	}
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(-digits), nil)
-	q := roundRat(new(big.Rat).SetFrac(i.BigInt(), scale))
+	q, rest := new(big.Int).DivMod(i.BigInt(), scale, new(big.Int))
+	if half := rest.Lsh(rest, 1).Cmp(scale); half > 0 || half == 0 && q.Bit(0) == 1 {
+		q.Add(q, big.NewInt(1))
+	}
 	return starlark.MakeBigInt(q.Mul(q, scale))
 }

@@ -22,9 +22,21 @@ func Str(t *starlark.Thread, x starlark.Value) (string, error) {
 // value whose text would show an address is refused.
 func Repr(t *starlark.Thread, x starlark.Value) (string, error) {
 	m := MeterOf(t)
+	if i, ok := x.(starlark.Int); ok {
+		text, err := intText(i)
+		if err != nil {
+			return "", err
+		}
+		return text, m.Alloc(int64(len(text)))
+	}
 	if err := m.chargeDeep(x); err != nil {
 		return "", err
 	}
+	return reprOf(t, m, x)
+}
+
+// reprOf is Repr of what is paid for.
+func reprOf(t *thread, m *Meter, x value) (string, error) {
 	w := textWriter{t: t, m: m}
 	if err := w.repr(x, 0); err != nil {
 		return "", err
@@ -48,9 +60,15 @@ func (w *textWriter) repr(x value, depth int) error {
 	if err := w.m.Size(int64(w.b.Len())); err != nil {
 		return err
 	}
+	if err := w.m.tick(); err != nil {
+		return err
+	}
 	switch x := x.(type) {
 	case starlark.String:
-		w.b.WriteString(quote(string(x), quoteText))
+		if err := w.m.Size(int64(w.b.Len()) + quotedLen(string(x))); err != nil {
+			return err
+		}
+		quoteTo(&w.b, string(x), quoteText)
 	case starlark.Int:
 		text, err := intText(x)
 		if err != nil {
@@ -204,6 +222,9 @@ func renderElements(t *thread, m *Meter, s *starlark.Set, depth int) ([]rendered
 		}
 		rendered = append(rendered, renderedElement{w.b.String(), v})
 	}
+	if err := m.Reserve(total + int64(len(rendered))*partBytes); err != nil {
+		return nil, err
+	}
 	sort.SliceStable(rendered, func(i, j int) bool { return rendered[i].text < rendered[j].text })
 	for i := 1; i < len(rendered); i++ {
 		if rendered[i].text == rendered[i-1].text {
@@ -240,10 +261,9 @@ func sortedElements(t *thread, s *starlark.Set) ([]value, error) {
 }
 
 // ASCII is the repr with every character outside ASCII escaped.
-func asciiRepr(t *thread, x value) (string, error) {
-	text, err := Repr(t, x)
-	if err != nil || isASCII(text) {
-		return text, err
+func asciiText(m *Meter, text string) (string, error) {
+	if isASCII(text) {
+		return text, nil
 	}
 	var b strings.Builder
 	for len(text) > 0 {
@@ -255,8 +275,10 @@ func asciiRepr(t *thread, x value) (string, error) {
 		}
 		text = text[size:]
 	}
-	return b.String(), MeterOf(t).Alloc(int64(b.Len()))
+	return b.String(), m.Alloc(int64(b.Len()))
 }
+
+const hexDigits = "0123456789abcdef"
 
 type quoteMode uint8
 
@@ -267,12 +289,20 @@ const (
 
 // quote is the literal of a text, or of bytes without their prefix.
 func quote(s string, mode quoteMode) string {
+	var b strings.Builder
+	quoteTo(&b, s, mode)
+	return b.String()
+}
+
+func quoteTo(b *strings.Builder, s string, mode quoteMode) {
 	mark := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
 		mark = '"'
 	}
-	var b strings.Builder
 	b.Grow(len(s) + 2)
+	if mode == quoteText && len(s) >= longText {
+		b.Grow(int(quotedLen(s)) + 2)
+	}
 	b.WriteByte(mark)
 	for len(s) > 0 {
 		r, size := rune(s[0]), 1
@@ -291,13 +321,42 @@ func quote(s string, mode quoteMode) string {
 			b.WriteString(`\t`)
 		case r >= ' ' && r < 0x7F, mode == quoteText && isPrintable(r):
 			b.WriteString(s[:size])
+		case r < 0x80:
+			b.WriteString(`\x`)
+			b.WriteByte(hexDigits[r>>4])
+			b.WriteByte(hexDigits[r&15])
 		default:
 			b.WriteString(model.EscapeRune(r))
 		}
 		s = s[size:]
 	}
 	b.WriteByte(mark)
-	return b.String()
+}
+
+// longText is the length from which a text is measured before it is written out.
+const longText = 1 << 16
+
+// quotedLen is how long a text will be when it is quoted, about; that of a short one is
+// not worth a look.
+func quotedLen(s string) int64 {
+	n := int64(len(s))
+	if n < longText {
+		return n
+	}
+	for len(s) > 0 {
+		r, size := decode(s)
+		s = s[size:]
+		switch {
+		case isPrintable(r):
+		case r < 0x100:
+			n += int64(len(`\x00`) - size)
+		case r < 0x10000:
+			n += int64(len(`\u0000`) - size)
+		default:
+			n += int64(len(`\U00000000`) - size)
+		}
+	}
+	return n
 }
 
 func isPrintable(r rune) bool { return r == ' ' || unicode.IsPrint(r) }

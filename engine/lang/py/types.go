@@ -8,7 +8,10 @@ import (
 
 // The built-in types. var(int) tells them apart by identity.
 var (
-	StrType       = &Type{name: "str", make: makeStr, methods: strMethods, is: isA[starlark.String]}
+	StrType = &Type{
+		name: "str", make: makeStr, methods: strMethods, is: isA[starlark.String],
+		class: map[string]*Native{"maketrans": {name: "str.maketrans", fn: strMaketrans}},
+	}
 	IntType       = &Type{name: "int", make: makeInt, methods: intMethods, is: func(v value) bool { _, ok := asInt(v); return ok }}
 	FloatType     = &Type{name: "float", make: makeFloat, methods: floatMethods, is: isA[starlark.Float]}
 	BoolType      = &Type{name: "bool", mode: costShared, make: makeBool, methods: intMethods, is: isA[starlark.Bool]}
@@ -165,6 +168,9 @@ func makeFrozenSet(t *thread, args tuple, kwargs kwargsT) (value, error) {
 func makeDict(t *thread, args tuple, kwargs kwargsT) (value, error) {
 	if len(args) > 1 {
 		return nil, TypeErrorf("dict expected at most 1 argument, got %d", len(args))
+	}
+	if err := MeterOf(t).Reserve(dictBytes); err != nil {
+		return nil, err
 	}
 	d := starlark.NewDict(0)
 	return d, fillDict(t, d, args, kwargs)

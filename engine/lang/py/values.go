@@ -112,6 +112,16 @@ func (y *Type) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []st
 // but to be named in an error.
 type Alias struct{ text string }
 
+// maxAlias bounds the text of a type expression; no parameter has use for a longer one.
+const maxAlias = 1000
+
+func newAlias(text string) (value, error) {
+	if len(text) > maxAlias {
+		return nil, fuelErrorf("a type expression is longer than %d bytes; write a shorter one", maxAlias)
+	}
+	return &Alias{text: text}, nil
+}
+
 func (a *Alias) String() string        { return a.text }
 func (a *Alias) Type() string          { return "GenericAlias" }
 func (a *Alias) Freeze()               {}

@@ -26,7 +26,12 @@ func (v *View) Type() string {
 }
 func (v *View) Freeze()              {}
 func (v *View) Truth() starlark.Bool { return v.d.Len() > 0 }
+
+// Hash is that of values alone, which are equal by identity.
 func (v *View) Hash() (uint32, error) {
+	if v.kind == viewValues {
+		return hashText("dict_values"), nil
+	}
 	return 0, fmt.Errorf("unhashable type: '%s'", v.Type())
 }
 
@@ -44,34 +49,83 @@ func (v *View) pick(k, e value) value {
 	}
 }
 
-// views compares a view: keys like a set of keys, items like a set of pairs, values by
-// identity.
-func (e equality) views(v *View, other value, depth int) (bool, error) {
-	o, ok := other.(*View)
-	if !ok {
-		s, isSet := setOf(other)
-		if !isSet || v.kind != viewKeys || s.Len() != v.d.Len() {
-			return false, nil
-		}
-		for k := range v.d.Entries() {
-			if found, err := setHas(e.m, s, k); err != nil || !found {
-				return false, err
+// setLikes compares sets and views: keys like a set of keys, items like a set of pairs,
+// values by identity.
+func (e equality) setLikes(x, y value, depth int) (bool, error) {
+	xs, xok := setOf(x)
+	ys, yok := setOf(y)
+	switch {
+	case xok && yok:
+		return sameSet(e.m, xs, ys)
+	case !isSetLike(x) || !isSetLike(y):
+		return isSame(x, y), nil
+	case sizeOf(x) != sizeOf(y):
+		return false, nil
+	}
+	return e.within(x, y, depth)
+}
+
+// within reports whether the set-like y holds every element of x.
+func (e equality) within(x, y value, depth int) (bool, error) {
+	if sizeOf(x) > sizeOf(y) {
+		return false, nil
+	}
+	all, failure := true, error(nil)
+	visit := func(v value) bool {
+		all, failure = e.holds(y, v, depth)
+		return all && failure == nil
+	}
+	switch x := x.(type) {
+	case *View:
+		for k, v := range x.d.Entries() {
+			if !visit(x.pick(k, v)) {
+				break
 			}
 		}
-		return true, nil
+	default:
+		xs, _ := setOf(x)
+		xs.Elements()(visit)
 	}
-	if v.kind != o.kind || v.kind == viewValues || v.d.Len() != o.d.Len() {
-		return v == o, nil
+	return all && failure == nil, failure
+}
+
+// holds reports whether x is an element of the set-like c.
+func (e equality) holds(c, x value, depth int) (bool, error) {
+	v, isView := c.(*View)
+	if !isView {
+		s, _ := setOf(c)
+		return setHas(e.m, s, x)
 	}
-	if v.kind == viewItems {
-		return e.dicts(v.d, o.d, depth)
+	if v.kind == viewKeys {
+		_, found, err := dictGet(e.m, v.d, x)
+		return found, err
 	}
-	for k := range v.d.Entries() {
-		if _, found, err := dictGet(e.m, o.d, k); err != nil || !found {
-			return false, err
+	pair, ok := x.(tuple)
+	if !ok || len(pair) != 2 {
+		return false, nil
+	}
+	other, found, err := dictGet(e.m, v.d, pair[0])
+	if err != nil || !found {
+		return false, err
+	}
+	return e.eq(other, pair[1], depth+1)
+}
+
+// orderSetLikes is x op y by subset.
+func (e equality) orderSetLikes(op string, x, y value, depth int) (bool, error) {
+	switch op {
+	case "<":
+		if sizeOf(x) == sizeOf(y) {
+			return false, nil
 		}
+		return e.within(x, y, depth)
+	case "<=":
+		return e.within(x, y, depth)
+	case ">":
+		return e.orderSetLikes("<", y, x, depth)
+	default:
+		return e.within(y, x, depth)
 	}
-	return true, nil
 }
 
 func (v *View) contains(t *thread, x value) (bool, error) {
@@ -94,15 +148,7 @@ func (v *View) contains(t *thread, x value) (bool, error) {
 	if err := m.Charge(m.deep(x)); err != nil {
 		return false, err
 	}
-	pair, ok := x.(tuple)
-	if !ok || len(pair) != 2 {
-		return false, nil
-	}
-	e, found, err := dictGet(m, v.d, pair[0])
-	if err != nil || !found {
-		return false, err
-	}
-	return equality{m}.eq(e, pair[1], 0)
+	return equality{m}.holds(v, x, 0)
 }
 
 func isSetLike(x value) bool {
@@ -116,22 +162,6 @@ func isSetLike(x value) bool {
 	}
 }
 
-// asSet is the set of the elements of a set-like value; a set is not copied.
-func asSet(t *thread, x value) (*starlark.Set, error) {
-	if s, ok := setOf(x); ok {
-		return s, nil
-	}
-	v := x.(*View)
-	m := MeterOf(t)
-	set := starlark.NewSet(v.d.Len())
-	for k, e := range v.d.Entries() {
-		if err := setAdd(m, set, v.pick(k, e)); err != nil {
-			return nil, err
-		}
-	}
-	return set, nil
-}
-
 func sizeOf(x value) int {
 	if s, ok := x.(interface{ Len() int }); ok {
 		return s.Len()
@@ -141,6 +171,9 @@ func sizeOf(x value) int {
 
 // setOperation is x op y as a new set.
 func setOperation(m *Meter, op string, x, y *starlark.Set) (*starlark.Set, error) {
+	if err := m.Reserve(dictBytes); err != nil {
+		return nil, err
+	}
 	result := starlark.NewSet(0)
 	put := func(from, other *starlark.Set, want bool) error {
 		for e := range from.Elements() {
@@ -185,7 +218,7 @@ func setOperation(m *Meter, op string, x, y *starlark.Set) (*starlark.Set, error
 }
 
 func copySet(m *Meter, s *starlark.Set) (*starlark.Set, error) {
-	if err := m.Alloc(int64(s.Len()) * entryBytes); err != nil {
+	if err := m.Alloc(entries(s.Len())); err != nil {
 		return nil, err
 	}
 	c := starlark.NewSet(s.Len())

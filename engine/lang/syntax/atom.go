@@ -123,7 +123,7 @@ func (p *parser) dictOrSet() Expr {
 	if p.at(":") {
 		switch first.(type) {
 		case *Starred:
-			p.fail(start, "cannot use a starred expression as a dictionary key")
+			p.fail(p.here(), "cannot use a starred expression as a dictionary key")
 		case *NamedExpr:
 			if first.Start() == start { // without parentheses
 				p.unexpected("")
@@ -230,6 +230,7 @@ func (p *parser) arguments() ([]Expr, []Keyword) {
 	var args []Expr
 	var keywords []Keyword
 	h, mapping := 0, false
+	comma := Pos{}
 	for !p.at(")") {
 		start := p.here()
 		switch {
@@ -238,7 +239,7 @@ func (p *parser) arguments() ([]Expr, []Keyword) {
 			keywords = append(keywords, Keyword{Pos: start, Value: p.expression()})
 		case p.accept("*"):
 			if mapping {
-				p.fail(start, "iterable unpacking follows keyword argument unpacking")
+				p.fail(comma, "iterable unpacking follows keyword argument unpacking")
 			}
 			value := p.expression()
 			p.grown(start, p.height)
@@ -263,6 +264,7 @@ func (p *parser) arguments() ([]Expr, []Keyword) {
 			args = append(args, arg)
 		}
 		h = max(h, p.height)
+		comma = p.here()
 		if !p.accept(",") {
 			break
 		}

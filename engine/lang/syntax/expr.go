@@ -8,8 +8,9 @@ func (p *parser) expression() Expr {
 	if p.at("lambda") {
 		return p.lambda()
 	}
-	start := p.here()
+	start, from := p.here(), p.i
 	body := p.disjunction()
+	p.operand.start, p.operand.end = from, p.i
 	if !p.accept("if") {
 		return body
 	}
@@ -60,7 +61,9 @@ func (p *parser) starExpression() Expr {
 
 func (p *parser) starred() Expr {
 	at := p.next().pos()
+	from := p.i
 	value := p.binary(lowestBinary)
+	p.operand.start, p.operand.end = from, p.i
 	p.grown(at, p.height)
 	return &Starred{Pos: at, Value: value}
 }
@@ -109,10 +112,7 @@ func (p *parser) yield() Expr {
 }
 
 func (p *parser) disjunction() Expr {
-	from := p.i
-	e := p.boolean("or", func() Expr { return p.boolean("and", p.inversion) })
-	p.operand.start, p.operand.end = from, p.i
-	return e
+	return p.boolean("or", func() Expr { return p.boolean("and", p.inversion) })
 }
 
 func (p *parser) boolean(op string, operand func() Expr) Expr {

@@ -28,7 +28,7 @@ func (l *lexer) lex() {
 	}
 	if len(l.brackets) == 0 {
 		if n := len(l.toks); n > 0 && l.toks[n-1].kind != tNewline && l.toks[n-1].kind != tDedent {
-			l.emit(tNewline, l.mark(), "")
+			l.emit(tNewline, l.lineEnd(), "")
 		}
 		for range l.indents[1:] {
 			l.emit(tDedent, l.mark(), "")
@@ -53,6 +53,7 @@ type lexer struct {
 	indents   []indent
 	fstrings  []*fstring
 	comments  [][2]int32 // offsets of the comments inside f-string fields
+	comment   mark       // where the last comment began
 }
 
 type kind uint8
@@ -100,8 +101,11 @@ type mark struct {
 	pos Pos
 }
 
+// runesPerToken is how long the tokens of configs are, about, the space between included.
+const runesPerToken = 4
+
 func newLexer(src []rune) *lexer {
-	return &lexer{src: src, line: 1, indents: []indent{{}}}
+	return &lexer{src: src, line: 1, indents: []indent{{}}, toks: make([]token, 0, len(src)/runesPerToken)}
 }
 
 func (l *lexer) peek(n int) rune {
@@ -150,6 +154,7 @@ func (l *lexer) skipBlank() {
 
 func (l *lexer) skipComment() {
 	from := l.off
+	l.comment = l.mark()
 	for l.off < len(l.src) && l.src[l.off] != '\n' {
 		l.off++
 	}
@@ -162,26 +167,36 @@ func (l *lexer) skipComment() {
 func (l *lexer) joinLine() {
 	at := l.pos()
 	l.off++
-	if l.off >= len(l.src) {
-		fail(at, "unexpected end of file after the line continuation character")
+	if l.off < len(l.src) && l.src[l.off] != '\n' {
+		yielding(l.pos(), "unexpected character after the line continuation character")
 	}
-	if l.src[l.off] != '\n' {
-		fail(l.pos(), "unexpected character after the line continuation character")
+	if l.off < len(l.src) {
+		l.advance()
 	}
-	l.advance()
 	if l.off >= len(l.src) {
-		fail(at, "unexpected end of file after the line continuation character")
+		if n := len(l.brackets); n > 0 {
+			yielding(l.brackets[n-1].pos, "'%c' was never closed", l.brackets[n-1].open)
+		}
+		at.Col++
+		yielding(at, "unexpected end of file after the line continuation character")
 	}
 }
 
 // newline ends a logical line and measures the next one's indentation.
 func (l *lexer) newline() {
 	if n := len(l.toks); n > 0 && l.toks[n-1].kind != tNewline {
-		from := l.mark()
-		l.emit(tNewline, from, "")
+		l.emit(tNewline, l.lineEnd(), "")
 	}
 	l.advance()
 	l.startLine()
+}
+
+// lineEnd is where the statement of this line ends: here, or where a comment begins.
+func (l *lexer) lineEnd() mark {
+	if l.comment.pos.Line == l.line {
+		return l.comment
+	}
+	return l.mark()
 }
 
 // startLine passes blank and comment-only lines, then turns the indentation of the
@@ -205,7 +220,7 @@ func (l *lexer) startLine() {
 
 func (l *lexer) measureIndent() indent {
 	var in indent
-	joined := indent{col: -1}
+	joined := 0 // the column of the first backslash that is not at the start of its line
 	for {
 		switch l.peek(0) {
 		case ' ':
@@ -217,14 +232,14 @@ func (l *lexer) measureIndent() indent {
 		case '\f':
 			in = indent{}
 		case '\\':
-			if joined.col < 0 {
-				joined = in
+			if joined == 0 {
+				joined = in.col
 			}
 			l.joinLine()
 			continue
 		default:
-			if joined.col >= 0 {
-				return joined
+			if joined > 0 {
+				return indent{joined, joined}
 			}
 			return in
 		}
@@ -240,7 +255,7 @@ func (l *lexer) indent(in indent) {
 	case in.col > top.col:
 		l.consistent(in.alt > top.alt)
 		if len(l.indents) > maxIndents {
-			fail(l.pos(), "too many levels of indentation (the limit is %d)", maxIndents)
+			yielding(l.pos(), "too many levels of indentation (the limit is %d)", maxIndents)
 		}
 		l.indents = append(l.indents, in)
 		l.emit(tIndent, l.mark(), "")
@@ -254,7 +269,7 @@ func (l *lexer) indent(in indent) {
 			for l.peek(0) >= 0 && l.peek(0) != '\n' {
 				l.off++
 			}
-			fail(l.pos(), "unindent does not match any outer indentation level")
+			yielding(l.pos(), "unindent does not match any outer indentation level")
 		}
 		l.consistent(in.alt == top.alt)
 	}
@@ -262,7 +277,7 @@ func (l *lexer) indent(in indent) {
 
 func (l *lexer) consistent(ok bool) {
 	if !ok {
-		fail(Pos{Line: l.line, Col: 1}, "inconsistent tabs: the indentation depends on how wide a tab is")
+		yielding(Pos{Line: l.line, Col: 1}, "inconsistent tabs: the indentation depends on how wide a tab is")
 	}
 }
 

@@ -77,6 +77,9 @@ func (l *lexer) lexDecimal(from mark) {
 // digits reads digits with single underscores between them.
 func (l *lexer) digits(is func(rune) bool, name string) {
 	if !is(l.peek(0)) {
+		if isDigit(l.peek(0)) {
+			fail(l.pos(), "invalid digit '%c' in %s literal", l.peek(0), name)
+		}
 		fail(l.lastPos(), "invalid %s literal", name)
 	}
 	for {
@@ -115,13 +118,16 @@ func (l *lexer) endNumber() {
 	fail(l.lastPos(), "invalid number literal: it runs into '%c'", c)
 }
 
+// follows reports whether the next word is this one. One that begins with "i" may run on,
+// as in Python.
 func (l *lexer) follows(word string) bool {
 	for i, c := range word {
 		if l.peek(i) != c {
 			return false
 		}
 	}
-	return true
+	next := l.peek(len(word))
+	return word[0] == 'i' || next < 0x80 && !isNameASCII(next) && !isDigit(next)
 }
 
 func isStringPrefix(raw []rune) bool {
@@ -140,7 +146,6 @@ func (l *lexer) lexString(from mark) {
 	if l.peek(1) == quote && l.peek(2) == quote {
 		size = 3
 	}
-	at := l.pos()
 	l.off += size
 	if strings.Contains(prefix, "f") {
 		l.emit(tFStart, from, "")
@@ -151,7 +156,7 @@ func (l *lexer) lexString(from mark) {
 	}
 	for !l.atQuotes(quote, size) {
 		if c := l.peek(0); c < 0 || c == '\n' && size == 1 {
-			l.unterminated(from.pos, at, quote, size)
+			l.unterminated(from.pos, quote, size)
 		}
 		if l.peek(0) == '\\' && l.peek(1) >= 0 {
 			l.off++
@@ -171,9 +176,9 @@ func (l *lexer) atQuotes(quote rune, size int) bool {
 	return true
 }
 
-func (l *lexer) unterminated(start, quotes Pos, quote rune, size int) {
+func (l *lexer) unterminated(start Pos, quote rune, size int) {
 	if f := l.fstring(); f != nil && f.quote == quote && f.size == size {
-		fail(quotes, "f-string: expecting '}'")
+		fail(start, "f-string: expecting '}'")
 	}
 	what := "string"
 	if size == 3 {
@@ -191,6 +196,16 @@ type fstring struct {
 	start  Pos
 	inText bool
 	fields int
+	split  bool // a field has been read
+}
+
+// fail is fail for the text of f. Behind a replacement field it yields: what is wrong
+// with the field counts first.
+func (f *fstring) fail(at Pos, format string, args ...any) {
+	if f.split {
+		yielding(at, format, args...)
+	}
+	fail(at, format, args...)
 }
 
 // maxFields is how deep replacement fields may nest in one f-string.
@@ -233,7 +248,7 @@ func (l *lexer) lexMiddle(f *fstring) {
 			if f.size == 3 {
 				what = "triple-quoted f-string"
 			}
-			fail(f.start, "unterminated %s literal (detected at line %d)", what, l.line)
+			f.fail(f.start, "unterminated %s literal (detected at line %d)", what, l.line)
 		case c == '{' && l.peek(1) == '{' && !spec, c == '}' && l.peek(1) == '}' && !spec:
 			l.off++
 			l.emitMiddle(from) // with one of the two braces
@@ -246,7 +261,7 @@ func (l *lexer) lexMiddle(f *fstring) {
 		case c == '}':
 			l.emitMiddle(from)
 			if !spec {
-				fail(l.pos(), "f-string: single '}' is not allowed")
+				f.fail(l.pos(), "f-string: single '}' is not allowed")
 			}
 			f.inText = false
 			return
@@ -286,8 +301,11 @@ func (l *lexer) openField(f *fstring) {
 	from := l.mark()
 	f.fields++
 	if f.fields > maxFields {
-		fail(from.pos, "f-string: expressions nested too deeply")
+		at := from.pos
+		at.Col-- // as in Python, before the brace
+		fail(at, "f-string: expressions nested too deeply")
 	}
+	f.split = true
 	l.open('{', from.pos, true)
 	l.off++
 	l.emit(tFOpen, from, "{")

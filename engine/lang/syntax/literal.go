@@ -10,12 +10,19 @@ import (
 // maxDecimalDigits is Python's limit for decimal integers; reading one is quadratic.
 const maxDecimalDigits = 4300
 
+// maxLiteralBits is the limit of the results of operators (lang.md §5.4); a larger literal
+// would make every operation on it slow that costs nothing.
+const maxLiteralBits = 65536
+
 // number is the value of a tNumber: *big.Int, float64 or Imaginary.
 func (p *parser) number(t token) any {
 	text := strings.ToLower(strings.ReplaceAll(string(p.src[t.start:t.end]), "_", ""))
 	if len(text) > 1 && text[0] == '0' && strings.ContainsRune("xob", rune(text[1])) {
 		base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[text[1]]
 		n, _ := new(big.Int).SetString(text[2:], base)
+		if n.BitLen() > maxLiteralBits {
+			p.fail(t.pos(), "integer literal has more than %d bits", maxLiteralBits)
+		}
 		return n
 	}
 	if digits, ok := strings.CutSuffix(text, "j"); ok {

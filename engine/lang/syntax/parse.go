@@ -41,11 +41,12 @@ func Parse(filename, text string) (m *Module, err error) {
 	}
 	syntactic := p.attempt(func() { m.Body = p.file() })
 	switch {
-	case syntactic != nil && (lexical == nil || syntactic.indentation):
+	case syntactic != nil && (lexical == nil || syntactic.indentation || lexical.yields && !p.is(tEOF)):
 		panic(syntactic)
 	case lexical != nil:
 		// As in Python, a text that has no tokens is refused as such wherever the
-		// grammar fails, except for a misplaced indentation before.
+		// grammar fails, except for a misplaced indentation before and for the few
+		// lexical errors that yield.
 		panic(lexical)
 	}
 	return m, nil
@@ -77,6 +78,12 @@ type failure struct {
 	raw bool // no "syntax error" lead-in
 
 	indentation bool
+	yields      bool // a lexical error that counts only if the grammar holds up to it
+}
+
+// yielding is fail for a lexical error that yields to an earlier one of the grammar.
+func yielding(at Pos, format string, args ...any) {
+	panic(&failure{pos: at, msg: fmt.Sprintf(format, args...), yields: true})
 }
 
 // attempt runs parse and returns its failure, if any.
@@ -227,7 +234,7 @@ func (p *parser) unexpected(want string) {
 	t := p.tok()
 	switch t.kind {
 	case tIndent:
-		at := Pos{Line: int(t.line), Col: int(t.col) - 1}
+		at := Pos{Line: int(t.line), Col: max(1, int(t.col)-1)} // a joined line may begin with its first token
 		panic(&failure{pos: at, msg: "unexpected indent", indentation: true})
 	case tDedent:
 		p.fail(t.pos(), "unexpected unindent")
@@ -236,7 +243,10 @@ func (p *parser) unexpected(want string) {
 		p.fail(p.toks[p.operand.start].pos(), "invalid syntax: is a comma missing?")
 	}
 	if t.is("=") && p.condition.end == p.i && p.i > 0 {
-		p.fail(p.toks[p.condition.start].pos(), "invalid syntax: did you mean '==' instead of '='?")
+		p.assignedInside()
+	}
+	if t.is("not") && p.operand.end == p.i && p.i > 0 {
+		t = p.ahead() // "not" itself could have begun "not in"
 	}
 	switch {
 	case want != "":
@@ -250,10 +260,28 @@ func (p *parser) unexpected(want string) {
 	}
 }
 
+// assignedInside refuses "name = value" where an expression must stand; an "=" without a
+// value is an error of its own.
+func (p *parser) assignedInside() {
+	saved := *p
+	p.i++
+	value := p.attempt(func() { p.binary(lowestBinary) })
+	switch {
+	case value != nil && p.is(tEOF):
+		panic(value)
+	case p.is(tEOF):
+		p.unexpected("")
+	}
+	*p = saved
+	if value == nil {
+		p.fail(p.toks[p.condition.start].pos(), "invalid syntax: did you mean '==' instead of '='?")
+	}
+}
+
 // missingComma reports whether, inside brackets, an operand was read right before the
 // next token and another expression starts at it.
 func (p *parser) missingComma() bool {
-	if p.probing || p.level == 0 || p.operand.end != p.i || p.i == 0 || !p.startsExpression() {
+	if p.probing || p.operand.end != p.i || p.i == 0 || !p.startsExpression() {
 		return false
 	}
 	first := p.toks[p.operand.start]
@@ -268,10 +296,31 @@ func (p *parser) missingComma() bool {
 	}
 	reached := p.i
 	*p = saved
-	if second == nil && len(p.brackets) > 0 {
+	if second != nil {
+		// What follows the beginning of an expression may be wrong in its own way.
+		p.probing = true
+		second = p.attempt(p.prefixed)
+		reached = p.i
+		*p = saved
+	}
+	if second != nil || p.level == 0 {
+		return false
+	}
+	if len(p.brackets) > 0 {
 		p.i = reached // an open bracket above explains the error better
 	}
-	return second == nil
+	return true
+}
+
+// prefixed parses the least that begins an expression.
+func (p *parser) prefixed() {
+	for p.accept("not") || p.accept("-") || p.accept("+") || p.accept("~") || p.accept("await") {
+	}
+	if p.at("lambda") {
+		p.lambda()
+		return
+	}
+	p.atom()
 }
 
 // shown is a token's source, shortened.

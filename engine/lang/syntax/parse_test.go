@@ -35,11 +35,21 @@ func TestSyntaxErrors(t *testing.T) {
 		{"keywords are reserved", "for = 3", "1:5", "unexpected '='"},
 		{"columns count code points", "é = 'ü'; x = = 3", "1:14", "unexpected '='"},
 		{"juxtaposition in brackets", "f(a b)", "1:3", "comma"},
+		{"juxtaposition before something wrong", "[a b>]", "1:2", "comma"},
+		{"juxtaposition behind a star", "{*a b}", "1:3", "comma"},
+		{"juxtaposition in a comprehension's iterable", "[x for x in a b]", "1:15", "unexpected 'b'"},
+		{"a bracket left open behind a juxtaposition", "a b(", "1:4", "'(' was never closed"},
+		{"not without in", "a not b", "1:7", "unexpected 'b'"},
+		{"= without a value", "[x =]", "1:4", "unexpected '='"},
+		{"= in a bracket left open", "[1 = x", "1:1", "'[' was never closed"},
+		{"a star before a dictionary's colon", "{*a: 1}", "1:4", "starred"},
+		{"a line ends at its comment", "if a  # why\n    pass", "1:7", "expected ':'"},
+		{"also the last one", "x =  # why", "1:6", "end of line"},
 		{"juxtaposition in a statement", "a b", "1:3", "unexpected 'b'"},
 		{"print as a statement", "print x", "1:1", "parentheses"},
 		{"positional after keyword", "f(a=1, 2)", "1:9", "positional argument follows keyword argument"},
 		{"positional after **", "f(**a, b)", "1:9", "keyword argument unpacking"},
-		{"* after **", "f(**a, *b)", "1:8", "iterable unpacking"},
+		{"* after **", "f(**a, *b)", "1:6", "iterable unpacking"},
 		{"a keyword argument needs a value", "f(a=)", "1:3", "'a='"},
 		{"an expression is no keyword", "f(a.b=1)", "1:3", "plain name"},
 		{"defaults before plain parameters", "def f(a=1, b): pass", "1:12", "parameter without a default"},
@@ -53,6 +63,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"a literal is no target", "a, 1 = x", "1:4", "cannot assign to a literal"},
 		{"a loop target is checked", "for f() in x: pass", "1:5", "cannot assign to a function call"},
 		{"None is no target", "None = 1", "1:1", "cannot assign to None"},
+		{"a misspelt def", "deff(): pass", "1:7", "unexpected ':'"},
 		{"a tuple cannot be annotated", "a, b: int", "1:1", "single target"},
 		{"a tuple cannot be augmented", "(a, b) += 1", "1:1", "augmented"},
 		{"a literal cannot be deleted", "del 1", "1:5", "cannot delete"},
@@ -73,6 +84,8 @@ func TestSyntaxErrors(t *testing.T) {
 		{"two underscores", "x = 1__0", "1:6", "decimal literal"},
 		{"an underscore at the end", "x = 1_", "1:6", "decimal literal"},
 		{"a digit outside the base", "x = 0b12", "1:8", "binary"},
+		{"only digits outside the base", "x = 0b2", "1:7", "invalid digit '2' in binary"},
+		{"a keyword glued to a number must end", "x = 5or6", "1:5", "number literal"},
 		{"no digits after the base", "x = 0x", "1:6", "hexadecimal"},
 		{"a name glued to a number", "x = 1abc", "1:5", "number literal"},
 		{"a short \\x", `x = "\x1"`, "1:5", `\x`},
@@ -81,10 +94,15 @@ func TestSyntaxErrors(t *testing.T) {
 		{"an unknown name", `x = "\N{NO SUCH NAME}"`, "1:5", `\N`},
 		{"a \\N without braces", `x = "\N"`, "1:5", `\N`},
 		{"an invalid prefix", `x = ur"a"`, "1:7", "unexpected"},
-		{"bytes beside text", "x = 'a' b'c'", "1:9", "bytes"},
+		{"bytes beside text", "x = 'a' b'c'", "1:13", "bytes"},
 		{"bytes are ASCII", "x = b'é'", "1:5", "ASCII"},
 		{"nothing may follow a backslash", "x = 1 \\ 2", "1:8", "line continuation"},
-		{"nor may the file end there", "x = 1 \\\n", "1:7", "line continuation"},
+		{"nor may the file end there", "x = 1 \\\n", "1:8", "line continuation"},
+		{"nor may an open bracket", "x = (1 \\", "1:5", "'(' was never closed"},
+		{"an error of the grammar before a wrong continuation", "= 1 \\ 2", "1:1", "unexpected '='"},
+		{"and before a wrong dedent", "a = = 1\nif b:\n    c\n  d", "1:5", "unexpected '='"},
+		{"and before inconsistent tabs", "a = = 1\nif b:\n\tc\n        d", "1:5", "unexpected '='"},
+		{"but not before a string without an end", "a = = 1\n'b", "2:1", "unterminated string"},
 		{"two semicolons", "a;;b", "1:3", "unexpected ';'"},
 		{"a compound statement after ':'", "if a: if b: c", "1:7", "unexpected 'if'"},
 		{"else alone", "else: pass", "1:1", "unexpected 'else'"},
@@ -104,7 +122,10 @@ func TestSyntaxErrors(t *testing.T) {
 		{"a field that is not closed", "x = f'{a'", "1:9", "expecting '}'"},
 		{"an f-string that is not closed", "x = f'{a}", "1:5", "unterminated f-string"},
 		{"a wrong bracket in a field", "f'{a)}'", "1:5", "unmatched ')'"},
-		{"a spec three levels deep", "f'{a:{b:{c:{d}}}}'", "1:12", "nested too deeply"},
+		{"a spec three levels deep", "f'{a:{b:{c:{d}}}}'", "1:11", "nested too deeply"},
+		{"a wrong field before a wrong end", "f'{}", "1:4", "required before '}'"},
+		{"a wrong conversion before a wrong end", "f'{a!z}", "1:6", "invalid conversion"},
+		{"a field's bytes literal that the f-string's quotes end", "x = f'{a.b'", "1:10", "expecting '}'"},
 		{"an error inside a field points there", "f'{a b}'", "1:4", "comma"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -116,6 +137,24 @@ func TestSyntaxErrors(t *testing.T) {
 				t.Errorf("message %q, want a syntax error about %q", e.Message, c.says)
 			}
 		})
+	}
+}
+
+// Texts that Python accepts against appearances.
+func TestAccepted(t *testing.T) {
+	for _, c := range []struct{ reason, text string }{
+		{"a keyword glued to a number", "x = 5or 6"},
+		{"a word with i after a number may run on, and then fails as a word", "x = 1in a"},
+		{"a joined line at the start of its line has the indentation of what follows", "if a:\n\\\n        b"},
+		{"a joined line has the indentation before its backslash", "if a:\n    b\n    \\\n  c"},
+		{"a format spec over two lines", "f'{x:\n}'"},
+	} {
+		if _, err := syntax.Parse("infra.py", c.text); err != nil {
+			t.Errorf("%s: %v", c.reason, err)
+		}
+	}
+	if e := syntaxError(t, "\\\n  x = 1"); e.Line != 2 || e.Col != 2 {
+		t.Errorf("an indented line behind a joined empty one is refused at %d:%d", e.Line, e.Col)
 	}
 }
 
@@ -167,6 +206,9 @@ func TestLimits(t *testing.T) {
 		{"an if with too many branches", "if a: b\n" + strings.Repeat("elif a: b\n", 1001), "too many branches"},
 		{"4300 digits", "x = " + strings.Repeat("9", 4300), ""},
 		{"4301 digits", "x = " + strings.Repeat("9", 4301), "4301 digits"},
+		{"65536 bits", "x = 0x" + strings.Repeat("f", 16384), ""},
+		{"zeros are no bits", "x = 0x" + strings.Repeat("0", 20000) + "f", ""},
+		{"65537 bits", "x = 0b1" + strings.Repeat("0", 65536), "more than 65536 bits"},
 		{"a comparison of 1000 links", "x = 1" + strings.Repeat(" < 2", 1000), ""},
 		{"and no more: they nest when compiled", "x = 1" + strings.Repeat(" < 2", 1001), "too many parts in one comparison"},
 		{"a comprehension of 1000 clauses", "x = [a for a in []" + strings.Repeat(" if 1", 999) + "]", ""},

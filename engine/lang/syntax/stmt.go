@@ -127,18 +127,34 @@ func (p *parser) assign(at Pos, e Expr) Stmt {
 func (p *parser) annotated(at Pos, target Expr) Stmt {
 	switch target.(type) {
 	case *Name, *Attribute, *Subscript:
-	case *Tuple, *List:
-		p.fail(at, "only a single target can be annotated, not %s", describe(target))
+		p.i++
 	default:
-		p.fail(at, "illegal target for an annotation: %s", describe(target))
+		p.refuseAnnotated(at, target)
 	}
-	p.i++
 	s := &AnnAssign{Pos: at, Target: target, Paren: target.Start() != at}
 	s.Annotation = p.expression()
 	if p.accept("=") {
 		s.Value = p.yieldOrStar()
 	}
 	return s
+}
+
+// refuseAnnotated refuses a target that cannot have an annotation. Without one behind
+// the colon, as in a misspelt "def f():", it is the colon that is out of place.
+func (p *parser) refuseAnnotated(at Pos, target Expr) {
+	saved := *p
+	p.i++
+	annotation := p.attempt(func() { p.expression() })
+	*p = saved
+	if annotation != nil {
+		p.unexpected("")
+	}
+	switch target.(type) {
+	case *Tuple, *List:
+		p.fail(at, "only a single target can be annotated, not %s", describe(target))
+	default:
+		p.fail(at, "illegal target for an annotation: %s", describe(target))
+	}
 }
 
 func (p *parser) augAssign(at Pos, target Expr, op token) Stmt {

@@ -10,16 +10,14 @@ import (
 func (p *parser) strings() Expr {
 	j := joiner{at: p.here()}
 	first := p.tok()
-	isBytes := p.prefix(first, "b")
+	isBytes, mixed := p.prefix(first, "b"), false
 	for h := 0; ; h = max(h, p.height) {
 		t := p.tok()
 		if t.kind != tString && t.kind != tFStart {
 			p.height = h
 			break
 		}
-		if p.prefix(t, "b") != isBytes {
-			p.fail(t.pos(), "cannot mix bytes and text literals")
-		}
+		mixed = mixed || p.prefix(t, "b") != isBytes
 		p.height = 1
 		if t.kind == tString {
 			j.add(t.pos(), p.stringValue(p.next()))
@@ -29,6 +27,9 @@ func (p *parser) strings() Expr {
 		}
 	}
 	switch {
+	case mixed:
+		p.fail(p.here(), "cannot mix bytes and text literals")
+		return nil
 	case isBytes:
 		return &Constant{Pos: j.at, Value: Bytes(j.text.String())}
 	case j.format:

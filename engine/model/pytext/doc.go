@@ -10,7 +10,10 @@ package pytext
 import "fmt"
 
 // Error is a Python error: its class and its text.
-type Error struct{ Name, Message string }
+type Error struct {
+	Name, Message string
+	Hint          string // what to write instead; no part of Python's text
+}
 
 func (e *Error) Error() string { return e.Name + ": " + e.Message }
 

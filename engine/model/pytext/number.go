@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -30,6 +32,24 @@ func IntText(i *big.Int) (string, error) {
 // TooManyDigits is the error of an int that is too large for decimal text.
 func TooManyDigits() error {
 	return valueErrorf("exceeds the limit (%d digits) for integer string conversion", MaxIntDigits)
+}
+
+// DecimalDigit is the value of a decimal digit of any script; they come in runs of ten.
+func DecimalDigit(r rune) (int, bool) {
+	if r < utf8.RuneSelf {
+		return int(r - '0'), '0' <= r && r <= '9'
+	}
+	for _, r16 := range unicode.Nd.R16 {
+		if r >= rune(r16.Lo) && r <= rune(r16.Hi) {
+			return int(r-rune(r16.Lo)) % 10, true
+		}
+	}
+	for _, r32 := range unicode.Nd.R32 {
+		if r >= rune(r32.Lo) && r <= rune(r32.Hi) {
+			return int(r-rune(r32.Lo)) % 10, true
+		}
+	}
+	return 0, false
 }
 
 // IntFloat is the float that is nearest to an int.

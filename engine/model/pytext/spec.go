@@ -3,6 +3,7 @@ package pytext
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -41,14 +42,14 @@ func ParseSpec(spec, typeName string) (Spec, error) {
 		}
 	}
 	var err error
-	if f.Width, rest, err = ParseNumber(rest, 0); err != nil {
+	if f.Width, rest, err = specNumber(rest, 0); err != nil {
 		return f, err
 	}
 	if rest, err = f.parseGrouping(rest); err != nil {
 		return f, err
 	}
 	if strings.HasPrefix(rest, ".") {
-		if f.Precision, rest, err = ParseNumber(rest[1:], -1); err != nil {
+		if f.Precision, rest, err = specNumber(rest[1:], -1); err != nil {
 			return f, err
 		}
 		if f.Precision < 0 {
@@ -83,6 +84,27 @@ func (f *Spec) parseAlign(spec string) (rest string, filled bool) {
 }
 
 func isAlign(c byte) bool { return c == '<' || c == '>' || c == '=' || c == '^' }
+
+// specNumber is ParseNumber for the digits of every script, as a width and a precision
+// may be written.
+func specNumber(s string, absent int64) (n int64, rest string, err error) {
+	n, rest, err = ParseNumber(s, absent)
+	if err != nil || rest == "" || rest[0] < utf8.RuneSelf {
+		return n, rest, err
+	}
+	var digits []byte
+	for rest = s; rest != ""; {
+		r, size := DecodeRune(rest)
+		d, ok := DecimalDigit(r)
+		if !ok {
+			break
+		}
+		digits = append(digits, byte('0'+d))
+		rest = rest[size:]
+	}
+	n, _, err = ParseNumber(string(digits), absent)
+	return n, rest, err
+}
 
 // ParseNumber reads leading digits; absent without any.
 func ParseNumber(s string, absent int64) (n int64, rest string, err error) {

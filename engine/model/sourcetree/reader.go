@@ -33,7 +33,7 @@ type Reader struct {
 // Limits bound what a Reader reads.
 type Limits struct {
 	TextBytes    int64 // of a text; 16 MiB
-	PackageBytes int64 // of the files of a package; 64 MiB
+	PackageBytes int64 // of the files of a package; 50 MiB, the most that one upload takes
 	Files        int   // of a package or a manifest; 10,000
 	TotalBytes   int64 // of all calls; 1 GiB
 	TotalFiles   int   // of all calls; 100,000
@@ -43,7 +43,7 @@ func (l Limits) orDefault() Limits {
 	for _, d := range []struct {
 		n        *int64
 		fallback int64
-	}{{&l.TextBytes, 16 << 20}, {&l.PackageBytes, 64 << 20}, {&l.TotalBytes, 1 << 30}} {
+	}{{&l.TextBytes, 16 << 20}, {&l.PackageBytes, 50 << 20}, {&l.TotalBytes, 1 << 30}} {
 		if *d.n == 0 {
 			*d.n = d.fallback
 		}

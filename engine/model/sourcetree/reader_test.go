@@ -1,6 +1,7 @@
 package sourcetree_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -24,6 +25,12 @@ import (
 // one that ends in "*" is executable.
 func folderOf(t *testing.T, files map[string]string) *sourcetree.Folder {
 	t.Helper()
+	folder, _ := folderAt(t, files)
+	return folder
+}
+
+func folderAt(t *testing.T, files map[string]string) (*sourcetree.Folder, string) {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
 		plain, executable := strings.CutSuffix(name, "*")
@@ -39,7 +46,7 @@ func folderOf(t *testing.T, files map[string]string) *sourcetree.Folder {
 		}
 		must(t, os.WriteFile(at, []byte(text), mode))
 	}
-	return open(t, dir)
+	return open(t, dir), dir
 }
 
 func open(t *testing.T, dir string) *sourcetree.Folder {
@@ -109,6 +116,44 @@ func TestPackage(t *testing.T) {
 			t.Error("the tree itself makes another package than a folder of the same files")
 		}
 	})
+}
+
+// oddFiles are names that a careless order, filter or encoding would get wrong; the
+// content of a file is its name.
+func oddFiles() map[string]string {
+	names := []string{
+		"a/z.txt", "a.txt", "a-b/c", "A", ".hidden", ".dir/.x", "x.pyc/kept", "__pycache__/a.pyc", "deep/__pycache__/n/b.txt",
+		"old.pyc", "OLD.PYC", "n.pyc.txt", "é", "e\u0301", "日本/語.txt", "\U0001F600", "\uFFFD", "with space/a b", "quote'\"", "back\\slash",
+		"bin*", "group", strings.Repeat("d/", 40) + "leaf", "empty", "pycache/x", "x.pycx",
+	}
+	files := map[string]string{"none/at/all/": ""}
+	for _, name := range names {
+		files[name] = strings.TrimSuffix(name, "*")
+	}
+	files["empty"] = ""
+	return files
+}
+
+// The digest is that of another program, written in Python, over the same files.
+func TestPackageOfAnOddTree(t *testing.T) {
+	tree, dir := folderAt(t, oddFiles())
+	must(t, os.Chmod(filepath.Join(dir, "group"), 0o654)) // executable, but not for its owner
+	got := packaged(t, tree, ".")
+	if want := "2026230930b08bd4beddf4b725f39a5dcf410df4d39a87699b980e97a7f569ea"; len(got) != 2446 || hash(got) != want {
+		t.Errorf("%d bytes with digest %s, want 2446 with %s", len(got), hash(got), want)
+	}
+	manifest, err := (&sourcetree.Reader{Tree: tree}).Manifest(t.Context(), ".")
+	must(t, err)
+	archive, err := zip.NewReader(bytes.NewReader(got), int64(len(got)))
+	must(t, err)
+	if len(manifest) != len(archive.File) {
+		t.Errorf("a manifest of %d files beside a package of %d", len(manifest), len(archive.File))
+	}
+	for _, f := range archive.File {
+		if manifest[f.Name] == "" {
+			t.Errorf("%q is in the package, not in the manifest", f.Name)
+		}
+	}
 }
 
 func TestManifest(t *testing.T) {

@@ -8,19 +8,23 @@ package memory
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// Store implements state.Store. The zero value is not usable; see New.
+// Store implements state.Store and state.Locks. The zero value is not usable; see New.
 type Store struct {
+	Now func() time.Time // what locks end by; nil = time.Now; not to be changed in use
+
 	mu         sync.Mutex
 	partitions map[string]*partition
 }
 
 type partition struct {
 	fence   model.Fence
+	ends    time.Time // of the lock; zero = it does not end by itself
 	serial  int64
 	rows    map[string]*state.Row
 	pending map[string]*state.PendingDestroy
@@ -43,7 +47,7 @@ func (s *Store) Claim(_ context.Context, name string, fence model.Fence) error {
 		return model.Errorf(model.LockError, model.ClassTransient,
 			"epoch %d of partition %s is already claimed by '%s'; wait for it to finish", p.fence.Epoch, name, p.fence.Holder)
 	}
-	p.fence = fence
+	p.fence, p.ends = fence, time.Time{}
 	return nil
 }
 
@@ -133,7 +137,7 @@ func (s *Store) partition(name string) *partition {
 }
 
 func (p *partition) check(name string, fence model.Fence) error {
-	if fence == p.fence && fence != (model.Fence{}) {
+	if fence == p.fence && fence.Holder != "" {
 		return nil
 	}
 	return model.Errorf(model.FencedWriteError, model.ClassTransient,

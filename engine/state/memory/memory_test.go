@@ -1,7 +1,10 @@
 package memory_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state/memory"
@@ -34,4 +37,23 @@ func TestClaim(t *testing.T) {
 			t.Errorf("%s: the fence stands: %v", c.reason, held)
 		}
 	}
+}
+
+func TestLocks(t *testing.T) {
+	statetest.RunLocks(t, func(*testing.T) statetest.LockSubject {
+		s := &later{Store: memory.New()}
+		s.Now = func() time.Time { return time.Now().Add(time.Duration(s.passed.Load())) }
+		return s
+	})
+}
+
+// later is a store whose clock can be moved on.
+type later struct {
+	*memory.Store
+	passed atomic.Int64
+}
+
+func (l *later) Lapse(context.Context) error {
+	l.passed.Add(int64(24 * time.Hour))
+	return nil
 }

@@ -58,8 +58,13 @@ with fenced as (
 )
 select true from fenced`
 
-// Commit writes the batch in one statement, or nothing.
+// Commit implements state.Writer. Writes of one run that come together share a statement.
 func (s *Store) Commit(ctx context.Context, partition string, fence model.Fence, batch state.Batch) error {
+	return s.group.Commit(ctx, partition, fence, batch)
+}
+
+// commit writes the batch in one statement, or nothing.
+func (s *Store) commit(ctx context.Context, partition string, fence model.Fence, batch state.Batch) error {
 	id, err := parsePartition(partition)
 	if err != nil {
 		return err
@@ -68,37 +73,34 @@ func (s *Store) Commit(ctx context.Context, partition string, fence model.Fence,
 	if fence.Holder == "" {
 		return fenced(what, partition, "the run holds no lock")
 	}
-	if err := batch.CheckStorable(); err != nil {
-		return err
-	}
 	args, err := commitArguments(batch)
 	if err != nil {
 		return err
 	}
 	args = append([]any{id, fence.Epoch, fence.Holder, supportedVersion}, args...)
-	return s.do(ctx, what, func(ctx context.Context) error {
+	return s.doEither(ctx, what, func(ctx context.Context) error {
 		var written bool
 		err := s.pool.QueryRow(asWrite(ctx), commitStatement, args...).Scan(&written)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return s.refusal(ctx, what, id, fence)
 		}
 		return err
-	})
+	}, func(ctx context.Context) error { return s.convert(ctx, what, partition, fence) })
 }
 
 // commitArguments are $5 to $10.
 func commitArguments(b state.Batch) ([]any, error) {
 	rows := map[string]any{}
 	for _, r := range b.PutRows {
-		rows[r.ID] = rowDocument(r)
+		rows[r.ID] = r.Document()
 	}
 	pending := map[string]any{}
 	for _, p := range b.PutPending {
-		pending[p.NodeID] = map[string]any{"node_id": p.NodeID, "row": rowDocument(p.Row), "mode": p.Mode}
+		pending[p.NodeID] = map[string]any{"node_id": p.NodeID, "row": p.Row.Document(), "mode": p.Mode}
 	}
 	outputs := map[string]any{}
 	for key, o := range b.SetOutputs {
-		outputs[key] = map[string]any{"key": key, "value": o.Value, "sensitive": o.Sensitive, "source_nodes": texts(o.SourceNodes)}
+		outputs[key] = map[string]any{"key": key, "value": o.Value, "sensitive": o.Sensitive, "source_nodes": sources(o)}
 	}
 	var args []any
 	for _, part := range []struct {
@@ -117,6 +119,14 @@ func commitArguments(b state.Batch) ([]any, error) {
 		args = append(args, without(part.removed, part.put), documents)
 	}
 	return args, nil
+}
+
+func sources(o state.Output) []any {
+	out := make([]any, len(o.SourceNodes))
+	for i, id := range o.SourceNodes {
+		out[i] = id
+	}
+	return out
 }
 
 // recordset encodes records, in the order of their keys, as one JSON array: writers of

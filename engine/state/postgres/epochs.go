@@ -47,7 +47,7 @@ func (s *Store) Claim(ctx context.Context, partition string, fence model.Fence, 
 		return &model.Error{Kind: model.LockError, Class: model.ClassUnknown, Message: what + ": a claim needs a holder"}
 	}
 	return s.do(ctx, what, func(ctx context.Context) error {
-		tag, err := s.pool.Exec(asWrite(ctx), `update partitions set epoch = $2, holder = $3, lease_uid = $4, lease_transitions = $5
+		tag, err := s.pool.Exec(asWrite(ctx), `update partitions set epoch = $2, holder = $3, lease_uid = $4, lease_transitions = $5, lock_ends = null
 			where id = $1 and installation = $6 and deleted_at is null and epoch < $2 and $2 <= epoch_minted
 			  and not (lease_uid = $4 and lease_transitions >= $5)
 			  and not exists (select from schema_migrations where version > $7)`,
@@ -66,13 +66,15 @@ func (s *Store) ClearHolder(ctx context.Context, partition string, fence model.F
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, "release partition "+partition, func(ctx context.Context) error {
-		tag, err := s.pool.Exec(asWrite(ctx), `update partitions set holder = '' where id = $1 and epoch = $2 and holder = $3 and holder <> ''
+	return s.doEither(ctx, "release partition "+partition, func(ctx context.Context) error {
+		tag, err := s.pool.Exec(asWrite(ctx), `update partitions set holder = '', lock_ends = null where id = $1 and epoch = $2 and holder = $3 and holder <> ''
 			and not exists (select from schema_migrations where version > $4)`, id, fence.Epoch, fence.Holder, supportedVersion)
 		if err != nil || tag.RowsAffected() == 1 {
 			return err
 		}
 		return s.writable(ctx)
+	}, func(ctx context.Context) error {
+		return s.writeOlder(ctx, func(c conn) error { return s.form.Release(ctx, c, fence) })
 	})
 }
 
@@ -116,7 +118,7 @@ func (s *Store) CheckFence(ctx context.Context, partition string, fence model.Fe
 		return err
 	}
 	what := "check the lock of partition " + partition
-	return s.do(ctx, what, func(ctx context.Context) error {
+	return s.doEither(ctx, what, func(ctx context.Context) error {
 		var current bool
 		err := s.pool.QueryRow(asQuery(ctx), `select exists (select from partitions where id = $1 and epoch = $2 and holder = $3 and holder <> '' and deleted_at is null)
 			and not exists (select from schema_migrations where version > $4)`, id, fence.Epoch, fence.Holder, supportedVersion).Scan(&current)
@@ -124,5 +126,13 @@ func (s *Store) CheckFence(ctx context.Context, partition string, fence model.Fe
 			err = s.refusal(ctx, what, id, fence)
 		}
 		return err
+	}, func(ctx context.Context) error {
+		return s.readOlder(ctx, func(c conn) error {
+			held, err := s.form.Holds(ctx, c, fence)
+			if err == nil && !held {
+				err = fenced(what, partition, "the run's lock is not the current one")
+			}
+			return err
+		})
 	})
 }

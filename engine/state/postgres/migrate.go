@@ -22,7 +22,7 @@ import (
 var migrationFiles embed.FS
 
 // supportedVersion is the schema that this release writes: its last migration.
-const supportedVersion = 2
+const supportedVersion = 3
 
 // migrationTimeout bounds all migrations of one start, the wait for another process
 // that is at it included.
@@ -60,6 +60,11 @@ func (s *Store) ensureSchema(ctx context.Context) error {
 	if err := supported(version); err != nil {
 		return err
 	}
+	if version == 0 {
+		if err := s.refuseOlder(ctx); err != nil {
+			return err
+		}
+	}
 	if version < supportedVersion {
 		// Not bound to the operation that happened to come first.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), migrationTimeout)
@@ -81,6 +86,9 @@ func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
 	err = s.pool.QueryRow(ctx, "select coalesce(max(version), 0) from schema_migrations").Scan(&version)
 	return version, err
 }
+
+// schemaIdentifier is the schema's name as SQL takes it.
+func (s *Store) schemaIdentifier() string { return pgx.Identifier{s.options.Schema}.Sanitize() }
 
 func (s *Store) qualified(table string) string {
 	return pgx.Identifier{s.options.Schema, table}.Sanitize()
@@ -121,7 +129,7 @@ func (s *Store) migrateTo(ctx context.Context, target int64) (err error) {
 // ensureNamespace makes the schema, asking first: creating one needs a right that
 // using one does not.
 func (s *Store) ensureNamespace(ctx context.Context, db *sql.DB) error {
-	schema := pgx.Identifier{s.options.Schema}.Sanitize()
+	schema := s.schemaIdentifier()
 	var present bool
 	if err := db.QueryRowContext(ctx, "select to_regnamespace($1) is not null", schema).Scan(&present); err != nil || present {
 		return err

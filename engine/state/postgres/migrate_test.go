@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -80,7 +81,7 @@ func TestMigrateConcurrently(t *testing.T) {
 	}
 }
 
-// N-35, ST-16: a newer schema stops every write of a replica that runs already, and a
+// X-5, N-35, ST-16: a newer schema stops every write of a replica that runs already, and a
 // replica that starts. What only reads goes on.
 func TestNewerSchema(t *testing.T) {
 	dsn := devenv.Database(t)
@@ -110,6 +111,9 @@ func TestNewerSchema(t *testing.T) {
 		"Commit": func() error {
 			return running.Commit(ctx, partition, first, state.Batch{PutRows: []*state.Row{{ID: "s:t:b"}}, DeleteRows: []string{"s:t:a"}})
 		},
+		"TakeLock":                             func() error { _, err := running.TakeLock(ctx, partition, "first", time.Minute); return err },
+		"RenewLock":                            func() error { return running.RenewLock(ctx, partition, first, time.Minute) },
+		"BreakLock":                            func() error { _, err := running.BreakLock(ctx, partition, "first"); return err },
 		"CheckFence":                           func() error { return running.CheckFence(ctx, partition, first) },
 		"Mint":                                 func() error { _, err := running.Mint(ctx, partition); return err },
 		"Claim":                                func() error { return running.Claim(ctx, partition, model.Fence{Epoch: next, Holder: "b"}, "x", 9) },
@@ -139,7 +143,7 @@ func TestNewerSchema(t *testing.T) {
 		t.Errorf("something was written (-before +after):\n%s", diff)
 	}
 
-	reads := []string{"Load", "Serial", "Plans.Current", "Plans", "Close"}
+	reads := []string{"Load", "Serial", "Holds", "Checks", "Plans.Current", "Plans", "Close"}
 	for prefix, value := range map[string]any{"": running, "Plans.": running.Plans()} {
 		for m := range reflect.TypeOf(value).Methods() {
 			if name := prefix + m.Name; methods[name] == nil && !slices.Contains(reads, name) {

@@ -16,12 +16,19 @@ func (s *Store) Serial(ctx context.Context, partition string) (serial int64, err
 	if err != nil {
 		return 0, err
 	}
-	err = s.read(ctx, "read the serial of partition "+partition, func(ctx context.Context) error {
+	err = s.doEither(ctx, "read the serial of partition "+partition, again(func(ctx context.Context) error {
 		err := s.pool.QueryRow(asQuery(ctx), "select serial from partitions where id = $1", id).Scan(&serial)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		return err
+	}), func(ctx context.Context) error {
+		return s.readOlder(ctx, func(c conn) (err error) {
+			if partition == state.CommandLinePartition {
+				serial, err = s.form.Serial(ctx, c)
+			}
+			return err
+		})
 	})
 	return serial, err
 }
@@ -33,16 +40,23 @@ func (s *Store) Load(ctx context.Context, partition string) (snapshot *state.Sna
 	if err != nil {
 		return nil, err
 	}
-	err = s.read(ctx, "load partition "+partition, func(ctx context.Context) error {
-		snapshot = &state.Snapshot{Rows: map[string]*state.Row{}, Pending: map[string]*state.PendingDestroy{}, Outputs: map[string]state.Output{}}
+	err = s.doEither(ctx, "load partition "+partition, again(func(ctx context.Context) error {
+		snapshot = state.NewSnapshot()
 		batch := &pgx.Batch{}
 		batch.Queue("select serial from partitions where id = $1", id).Query(func(rows pgx.Rows) error { return loadSerial(rows, snapshot) })
-		// The row as JSON, keyed by column, is the form that rowFromDocument reads.
+		// The row as JSON, keyed by column, is the form that state.RowFromDocument reads.
 		batch.Queue("select to_jsonb(n)::text from nodes n where partition_id = $1", id).Query(func(rows pgx.Rows) error { return loadRows(rows, snapshot) })
 		batch.Queue("select node_id, row::text, mode from pending_destroys where partition_id = $1", id).Query(func(rows pgx.Rows) error { return loadPending(rows, snapshot) })
 		batch.Queue("select key, value::text, sensitive, source_nodes from outputs where partition_id = $1", id).Query(func(rows pgx.Rows) error { return loadOutputs(rows, snapshot) })
 		return s.inTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 			return tx.SendBatch(asQuery(ctx), batch).Close()
+		})
+	}), func(ctx context.Context) error {
+		return s.readOlder(ctx, func(c conn) (err error) {
+			if snapshot = state.NewSnapshot(); partition == state.CommandLinePartition {
+				snapshot, err = s.form.Load(ctx, c, partition)
+			}
+			return err
 		})
 	})
 	if err != nil {
@@ -122,7 +136,7 @@ func decodeRow(doc []byte) (*state.Row, error) {
 	if !ok {
 		return nil, unreadable("a node", errors.New("it is not an object"))
 	}
-	return rowFromDocument(fields)
+	return state.RowFromDocument(fields)
 }
 
 func unreadable(what string, err error) error {

@@ -7,6 +7,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
+	"github.com/atlantide-org/atlantide-operator/engine/state/group"
+	"github.com/atlantide-org/atlantide-operator/engine/state/legacy"
 )
 
 // DefaultSchema is where the tables are unless Options say otherwise.
@@ -43,7 +46,19 @@ type Options struct {
 	// Observe is told the kind of every statement that reads or writes state, before
 	// it is sent; may be nil; must not block.
 	Observe func(kind string)
+	// LockSkewMargin is how long a lock that TakeLock gave is kept from others after its
+	// end (ST-8a).
+	LockSkewMargin time.Duration
+
+	// Backup keeps what a schema of the older form holds, before the first locked write
+	// converts it; an error leaves the schema as it is. nil = such a schema is only read.
+	Backup func(ctx context.Context, s *state.Snapshot) error
+	// Imported makes ours what release 0.3 recorded; see legacy.Form.
+	Imported func(ctx context.Context, s *state.Snapshot) error
 }
+
+// DefaultLockSkewMargin is the margin of a command line.
+const DefaultLockSkewMargin = 30 * time.Second
 
 // Store is a state.Store and what its owner needs beside it. It is safe for
 // concurrent use, connects when it is first asked, and recovers by itself from an
@@ -51,12 +66,17 @@ type Options struct {
 type Store struct {
 	pool    *pgxpool.Pool
 	options Options
+	form    legacy.Form
+	group   *group.Writer
 
 	migrated  atomic.Bool   // the tables are there, as far as is known
 	migrating chan struct{} // holds one token while somebody looks after the tables
 }
 
-var _ state.Store = (*Store)(nil)
+var (
+	_ state.Store = (*Store)(nil)
+	_ state.Locks = (*Store)(nil)
+)
 
 // Open checks the DSN and returns a store; it does not connect. The error of a DSN
 // that cannot be read does not repeat it.
@@ -75,6 +95,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, &model.Error{Kind: model.StateError, Class: model.ClassUser,
 			Message: "the DSN or schema name of the state store cannot be read: correct ATLANTIDE_STATE_DSN"}
 	}
+	if o.LockSkewMargin < 0 {
+		return nil, stateError(model.ClassUser, nil, "lock_skew_margin must not be negative")
+	}
 	if o.MaxConns > 0 {
 		config.MaxConns = o.MaxConns
 	}
@@ -85,7 +108,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, failure("open the state store", err)
 	}
-	return &Store{pool: pool, options: o, migrating: make(chan struct{}, 1)}, nil
+	s := &Store{pool: pool, options: o, form: newForm(o), migrating: make(chan struct{}, 1)}
+	s.group = group.New(s.commit)
+	return s, nil
 }
 
 // configureConnection sets what is sent when a connection starts: no more than a pooler
@@ -114,6 +139,9 @@ func session(schema string, further map[string]string) func(context.Context, *pg
 		"tcp_keepalives_interval": "5",
 		"tcp_keepalives_count":    "3",
 		"tcp_user_timeout":        "20s",
+		// Every statement goes by a key, whatever its parameters: planning them anew costs
+		// more than they do.
+		"plan_cache_mode": "force_generic_plan",
 	}
 	maps.Copy(settings, further)
 	names := slices.Sorted(maps.Keys(settings))
@@ -148,10 +176,28 @@ func (s *Store) writable(ctx context.Context) error {
 // do runs one operation within the timeout, the tables being there, and turns what
 // went wrong into a StateError that says which operation it was.
 func (s *Store) do(ctx context.Context, what string, operation func(context.Context) error) error {
+	return s.doEither(ctx, what, operation, func(context.Context) error {
+		return stateError(model.ClassUser, nil, what+": the schema holds a state in the form of an older release: convert it with a locked run of the command line, or use another schema")
+	})
+}
+
+// doEither is do for what a schema of the older form has an answer to as well.
+func (s *Store) doEither(ctx context.Context, what string, ours, older func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
+	err := s.attempt(ctx, ours)
+	if errors.Is(err, errOlderForm) {
+		if err = older(ctx); errors.Is(err, errConverted) {
+			err = s.attempt(ctx, ours)
+		}
+	}
+	return failure(what, err)
+}
+
+// attempt sees to the tables and runs an operation of ours.
+func (s *Store) attempt(ctx context.Context, operation func(context.Context) error) error {
 	if err := s.ensureSchema(ctx); err != nil {
-		return failure(what, err)
+		return err
 	}
 	err := operation(ctx)
 	if isUndefinedTable(err) {
@@ -159,23 +205,27 @@ func (s *Store) do(ctx context.Context, what string, operation func(context.Cont
 		// the operation repeated, once.
 		s.migrated.Store(false)
 		if err := s.ensureSchema(ctx); err != nil {
-			return failure(what, err)
+			return err
 		}
 		err = operation(ctx)
 	}
-	return failure(what, err)
+	return err
 }
 
 // read is do for what may simply be asked again: a connection that the server closed
 // since it was last used is replaced once.
 func (s *Store) read(ctx context.Context, what string, operation func(context.Context) error) error {
-	return s.do(ctx, what, func(ctx context.Context) error {
+	return s.do(ctx, what, again(operation))
+}
+
+func again(operation func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
 		err := operation(ctx)
 		if isUnavailable(err) && ctx.Err() == nil {
 			err = operation(ctx)
 		}
 		return err
-	})
+	}
 }
 
 // parsePartition reads a partition's id.

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/atlantide-org/atlantide-operator/engine/lease"
+	"github.com/atlantide-org/atlantide-operator/engine/lease/leasetest"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 	"github.com/atlantide-org/atlantide-operator/engine/state/statetest"
@@ -117,12 +119,56 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// Lapse moves the end of every lock into the past, beyond the margin.
+func (s subject) Lapse(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, "update partitions set lock_ends = lock_ends - interval '1 day'")
+	return err
+}
+
+func TestLocks(t *testing.T) {
+	dsn := devenv.Database(t)
+	statetest.RunLocks(t, func(t *testing.T) statetest.LockSubject {
+		s := subject{open(t, dsn, func(o *Options) { o.Schema, o.LockSkewMargin = "locks_"+uuid.NewString(), DefaultLockSkewMargin })}
+		if err := s.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}
+
+// The lock as runs of two processes see it.
+func TestLease(t *testing.T) {
+	dsn := devenv.Database(t)
+	times, err := lease.TimesOf(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leasetest.Run(t, func(t *testing.T) leasetest.Subject {
+		change := func(o *Options) { o.LockSkewMargin = DefaultLockSkewMargin }
+		ours, theirs, partition := subject{open(t, dsn, change)}, open(t, dsn, change), uuid.NewString()
+		return leasetest.Subject{
+			Ours: &lease.Stored{Records: ours, Partition: partition, Times: times}, Theirs: &lease.Stored{Records: theirs, Partition: partition, Times: times},
+			Write: func(ctx context.Context, fence model.Fence) error {
+				return ours.Commit(ctx, partition, fence, state.Batch{PutRows: []*state.Row{{ID: "s:t:a"}}})
+			},
+			Lapse: ours.Lapse, Break: func(ctx context.Context) error {
+				holds, err := theirs.Holds(ctx, partition)
+				for _, h := range holds {
+					_, broken := theirs.BreakLock(ctx, partition, h.Holder)
+					err = errors.Join(err, broken)
+				}
+				return err
+			},
+		}
+	})
+}
+
 // Every value that a config or a provider can hold comes back as it was (ST-20).
 func TestValuesSurvive(t *testing.T) {
 	s := open(t, devenv.Database(t))
 	partition := newPartition(t, s)
 	fence := take(t, s, partition, "run")
-	values := rapid.Custom(func(t *rapid.T) any { return drawValue(t, 3) })
+	values := rapid.Custom(func(t *rapid.T) any { return statetest.DrawValue(t, 3) })
 	rapid.Check(t, func(rt *rapid.T) {
 		want := state.Output{Value: values.Draw(rt, "value")}
 		if err := s.Commit(context.Background(), partition, fence, state.Batch{SetOutputs: map[string]state.Output{"s:v": want}}); err != nil {
@@ -136,51 +182,6 @@ func TestValuesSurvive(t *testing.T) {
 			rt.Fatalf("value (-want +got):\n%s", diff)
 		}
 	})
-}
-
-func drawValue(t *rapid.T, depth int) any {
-	text := rapid.StringOf(rapid.Rune().Filter(func(r rune) bool { return r != 0 }))
-	kinds := 5
-	if depth > 0 {
-		kinds = 7
-	}
-	switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
-	case 0:
-		return nil
-	case 1:
-		return rapid.Bool().Draw(t, "bool")
-	case 2:
-		return rapid.Int64().Draw(t, "int")
-	case 3:
-		// The database has no negative zero; the canonical form has none either.
-		return rapid.Float64().Filter(func(f float64) bool { return f == f && f-f == 0 && (f != 0 || 1/f > 0) }).Draw(t, "float")
-	case 4:
-		return text.Draw(t, "text")
-	case 5:
-		list := make([]any, rapid.IntRange(0, 3).Draw(t, "length"))
-		for i := range list {
-			list[i] = drawValue(t, depth-1)
-		}
-		return list
-	default:
-		m := map[string]any{}
-		for range rapid.IntRange(0, 3).Draw(t, "size") {
-			m[text.Draw(t, "key")] = drawValue(t, depth-1)
-		}
-		return m
-	}
-}
-
-func TestRowDocument(t *testing.T) {
-	if _, err := rowFromDocument(map[string]any{"id": "s:local.File:a", "dependencies": []any{int64(1)}}); err == nil {
-		t.Error("a record whose field has another type was read")
-	} else if !strings.Contains(err.Error(), "s:local.File:a") || !strings.Contains(err.Error(), "dependencies") {
-		t.Errorf("%v does not name node and field", err)
-	}
-	row, err := rowFromDocument(map[string]any{"id": "s:local.File:a", "from_another_release": true})
-	if err != nil || row.ID != "s:local.File:a" {
-		t.Errorf("an unknown key made the record unreadable: %v", err)
-	}
 }
 
 // A retried batch whose answer was lost changes nothing but the serial.

@@ -224,6 +224,7 @@ func pendingDestroys(_ *testing.T, f *fixture) {
 	f.want(partitionA, &state.Snapshot{Serial: 3})
 }
 
+// outputs are fenced like rows, and move the serial like them.
 func staleFenceWritesNothing(_ *testing.T, f *fixture) {
 	f.claim(partitionA, f.fence)
 	a := row("s:local.File:a")
@@ -350,6 +351,7 @@ func largeDocuments(_ *testing.T, f *fixture) {
 	}
 }
 
+// X-17, ST-17: what another partition records is not seen, let alone deleted.
 func partitionsAreApart(_ *testing.T, f *fixture) {
 	f.claim(partitionA, f.fence)
 	f.claim(partitionB, model.Fence{Epoch: 7, Holder: "other"})
@@ -396,7 +398,8 @@ func concurrentWriters(t *testing.T, f *fixture) {
 			t.Error(err)
 		}
 	}
-	if got := f.load(partitionA); got.Serial != writers || len(got.Rows) != writers {
+	// Writes that come together may share a transaction, which moves the serial once.
+	if got := f.load(partitionA); got.Serial < 1 || got.Serial > writers || len(got.Rows) != writers {
 		t.Errorf("serial %d and %d rows after %d commits", got.Serial, len(got.Rows), writers)
 	}
 }

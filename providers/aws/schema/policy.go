@@ -65,11 +65,6 @@ func document(statements any) model.Object {
 }
 
 func assumeRole(c model.HelperCall) (any, error) {
-	for _, service := range c.Rest {
-		if _, ok := service.(string); !ok {
-			return nil, errors.New("takes the names of services, texts that are known now; give IamRole(assumed_by=…) anything else")
-		}
-	}
 	var principal any = c.Rest
 	switch len(c.Rest) {
 	case 0:
@@ -77,11 +72,18 @@ func assumeRole(c model.HelperCall) (any, error) {
 	case 1:
 		principal = c.Rest[0]
 	}
-	return encode(c, []any{model.Object{
+	text, err := encode(c, []any{model.Object{
 		{Key: "Effect", Value: "Allow"},
 		{Key: "Action", Value: "sts:AssumeRole"},
 		{Key: "Principal", Value: model.Object{{Key: "Service", Value: principal}}},
 	}})
+	if err == nil {
+		return text, nil
+	}
+	if _, ofTheRun := errors.AsType[*model.Error](err); ofTheRun {
+		return nil, err
+	}
+	return nil, errors.New("takes the names of services, texts that are known now; give IamRole(assumed_by=…) anything else: " + err.Error())
 }
 
 // encode is a document of statements as JSON in ASCII: keys sorted, no spaces.

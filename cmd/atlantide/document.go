@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+)
+
+// schemaVersion of every JSON document (cli.md 8).
+const schemaVersion = 1
+
+// failureDocument is what --json prints in place of a result.
+type failureDocument struct {
+	SchemaVersion int              `json:"schema_version"`
+	OK            bool             `json:"ok"`
+	Error         failureBody      `json:"error"`
+	Diagnostics   []diagnosticBody `json:"diagnostics"`
+}
+
+type failureBody struct {
+	Kind         model.Kind   `json:"kind"`
+	Message      string       `json:"message"`
+	NodeID       string       `json:"node_id,omitempty"`
+	Op           string       `json:"op,omitempty"`
+	ResourceType string       `json:"resource_type,omitempty"`
+	Line         int          `json:"line,omitempty"`
+	Col          int          `json:"col,omitempty"`
+	AlsoFailed   []alsoFailed `json:"also_failed,omitempty"`
+}
+
+type alsoFailed struct {
+	Kind    model.Kind `json:"kind"`
+	Message string     `json:"message"`
+}
+
+// diagnosticBody is a diagnostic (cli.md 22). A key is there only when it says something.
+type diagnosticBody struct {
+	File     string         `json:"file,omitempty"`
+	Range    *rangeBody     `json:"range,omitempty"`
+	Code     model.Kind     `json:"code"`
+	Severity model.Severity `json:"severity"`
+	Message  string         `json:"message"`
+	Hint     string         `json:"hint,omitempty"`
+	Related  []relatedBody  `json:"related,omitempty"`
+}
+
+type relatedBody struct {
+	File    string     `json:"file,omitempty"`
+	Range   *rangeBody `json:"range,omitempty"`
+	Message string     `json:"message"`
+}
+
+// rangeBody counts lines and columns from 1, columns in code points; the end is behind
+// the last character, and the start where it is not known.
+type rangeBody struct {
+	Start positionBody `json:"start"`
+	End   positionBody `json:"end"`
+}
+
+type positionBody struct {
+	Line int `json:"line"`
+	Col  int `json:"col"`
+}
+
+func failure(err error) failureDocument {
+	e := typed(err)
+	body := failureBody{
+		Kind: e.Kind, Message: e.Error(), NodeID: e.NodeID, Op: e.Op, ResourceType: e.ResourceType, Line: e.Line, Col: e.Col,
+	}
+	for _, also := range e.AlsoFailed {
+		body.AlsoFailed = append(body.AlsoFailed, alsoFailed{Kind: also.Kind, Message: also.Error()})
+	}
+	return failureDocument{SchemaVersion: schemaVersion, Error: body, Diagnostics: diagnosticBodies(model.Diagnostics(e))}
+}
+
+func diagnosticBodies(list []model.Diagnostic) []diagnosticBody {
+	var bodies []diagnosticBody
+	for _, d := range list {
+		body := diagnosticBody{File: d.File, Range: rangeOf(d.Place), Code: d.Code, Severity: d.Severity, Message: d.Message, Hint: d.Hint}
+		for _, r := range d.Related {
+			body.Related = append(body.Related, relatedBody{File: r.File, Range: rangeOf(r.Place), Message: r.Message})
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies
+}
+
+// rangeOf is nil for a file as a whole.
+func rangeOf(p model.Place) *rangeBody {
+	if p.Line <= 0 {
+		return nil
+	}
+	start := positionBody{Line: p.Line, Col: max(p.Col, 1)}
+	end := start
+	if p.EndLine > 0 {
+		end = positionBody{Line: p.EndLine, Col: p.EndCol}
+	}
+	return &rangeBody{Start: start, End: end}
+}
+
+// printJSON writes one document, indented, non-ASCII as it is.
+func printJSON(w io.Writer, document any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(document)
+}

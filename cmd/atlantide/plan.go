@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/atlantide-org/atlantide-operator/cmd/atlantide/internal/project"
+	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+func (a *app) newPlan() *cobra.Command {
+	config, options, view, format := &configFlags{}, &planFlags{}, &planView{}, &formatFlags{}
+	detailed := false
+	cmd := &cobra.Command{
+		Use:   "plan [OPTIONS] [CONFIG|FILE" + artifactSuffix + "]",
+		Short: "Show what would be done; takes no lock, writes nothing",
+		Long: "Show what would be done for a config, for the one that " + project.FileName + " names, or for an artifact. Policies are\n" +
+			"evaluated and secrets looked up; no provider is called, no lock taken and nothing written.",
+		Args: arguments(0, "CONFIG"),
+
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := options.check(); err != nil {
+				return err
+			}
+			if err := view.check(format.json); err != nil {
+				return err
+			}
+			given, err := argument(args)
+			if err != nil {
+				return err
+			}
+			w, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			e, err := w.subject(cmd.Context(), config, cmd.Flags(), given)
+			if err != nil {
+				return err
+			}
+			p, err := w.plan(cmd.Context(), e, options)
+			if p == nil {
+				return err
+			}
+			return a.printPlan(planned{evaluated: e, Plan: p, refused: err}, view, format.json, detailed)
+		},
+	}
+	config.register(cmd)
+	options.register(cmd)
+	view.register(cmd)
+	format.registerJSON(cmd)
+	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 when there is something to do")
+	return cmd
+}
+
+// planFlags are those of every command that plans (cli.md 6).
+type planFlags struct {
+	targets, replace []string
+	secrets          string
+}
+
+// What --secrets takes.
+const (
+	secretsCheck = "check"
+	secretsSkip  = "skip"
+)
+
+func (o *planFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.targets, "target", "t", nil, "plan only what `PATTERN` matches, and all that it depends on; repeatable")
+	flags.StringArrayVar(&o.replace, "replace", nil, "replace what `PATTERN` matches, whatever it looks like; repeatable")
+	flags.StringVar(&o.secrets, "secrets", secretsCheck, "look every secret up (`MODE` check), or none (skip): that needs no key and no credentials, and gives no digest")
+	completeFrom(cmd, "secrets", func() []string { return []string{secretsCheck, secretsSkip} })
+}
+
+func (o *planFlags) check() error {
+	if o.secrets != secretsCheck && o.secrets != secretsSkip {
+		return notOneOf("--secrets", o.secrets, []string{secretsCheck, secretsSkip})
+	}
+	return nil
+}
+
+// artifactSuffix is how the name of an argument that is an artifact ends.
+const artifactSuffix = ".atlas"
+
+// subject is what a command plans: a config, or an artifact, which was evaluated already.
+func (w *workspace) subject(ctx context.Context, o *configFlags, flags *pflag.FlagSet, given string) (*evaluated, error) {
+	if !strings.HasSuffix(strings.ToLower(given), artifactSuffix) {
+		return w.evaluate(ctx, o, flags, given)
+	}
+	for _, name := range o.names() {
+		if flags.Changed(name) {
+			return nil, model.Errorf(model.AtlantideError, model.ClassUser, "--%s says how a config is evaluated, and an artifact was already; give it to the build", name)
+		}
+	}
+	data, err := w.readArtifact(given)
+	if err != nil {
+		return nil, err
+	}
+	compilation, err := w.engine.LoadArtifact(data, engine.ArtifactOptions{})
+	if err != nil {
+		return nil, inArtifact(given, err)
+	}
+	return &evaluated{Compilation: compilation, Config: given}, nil
+}
+
+// plan compares with what is recorded. A refused plan comes beside its error.
+func (w *workspace) plan(ctx context.Context, e *evaluated, o *planFlags) (*plan.Plan, error) {
+	request := engine.PlanRequest{
+		Compilation: e.Compilation,
+		Snapshot:    &state.Snapshot{},
+		OnFailure:   plan.OnFailureRollback,
+		Targets:     o.targets,
+		Replace:     o.replace,
+		SkipSecrets: o.secrets == secretsSkip,
+	}
+	if !request.SkipSecrets {
+		session, err := w.session()
+		if err != nil {
+			return nil, err
+		}
+		request.Secrets = session
+	}
+	p, err := w.engine.Plan(ctx, request)
+	if err != nil {
+		err = w.Renamed(err, e.Config)
+	}
+	return p, err
+}
+
+// planView is how much of a plan is told.
+type planView struct {
+	diff          string
+	showUnchanged bool
+	values        bool
+}
+
+var details = []string{string(plan.DetailShort), string(plan.DetailFull), string(plan.DetailNone)}
+
+func (v *planView) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&v.showUnchanged, "show-unchanged", false, "list every unchanged resource, also where a stack has many")
+	flags.StringVar(&v.diff, "diff", "", "tell changed values in `DETAIL`: short, full (a line for each place in a value), none (default full on a terminal, else short)")
+	flags.BoolVar(&v.values, "values", false, "with --json, give old and new value of every changed place")
+	completeFrom(cmd, "diff", func() []string { return details })
+}
+
+func (v *planView) check(asJSON bool) error {
+	switch {
+	case v.diff != "" && !slices.Contains(details, v.diff):
+		return notOneOf("--diff", v.diff, details)
+	case v.values && !asJSON:
+		return model.Errorf(model.AtlantideError, model.ClassUser, "--values is about the JSON document; give --json as well, or see --diff")
+	}
+	return nil
+}
+
+// detail is what was asked for, or what the screen has room for.
+func (v *planView) detail(s screen) plan.Detail {
+	switch {
+	case v.diff != "":
+		return plan.Detail(v.diff)
+	case s.width > 0:
+		return plan.DetailFull
+	}
+	return plan.DetailShort
+}
+
+// planned is a plan and what it was made from.
+type planned struct {
+	*evaluated
+	*plan.Plan
+
+	refused error // nil = it may be run, as far as guards are concerned
+}
+
+// exit is how a plan that was shown ends the command; a denial beats pending changes
+// (cli.md 9).
+func (p planned) exit(detailed bool) error {
+	switch {
+	case p.Blocked:
+		return silentError(exitError)
+	case detailed && p.HasPending():
+		return silentError(exitPending)
+	}
+	return nil
+}
+
+func (a *app) printPlan(p planned, view *planView, asJSON, detailed bool) error {
+	digest, err := p.digest()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printPlanDocument(p, digest, view.values, detailed)
+	}
+	for _, warning := range p.evaluated.Warnings {
+		printWarning(a.out, warning)
+	}
+	text := p.TextWith(plan.TextOptions{Detail: view.detail(a.out), ShowUnchanged: view.showUnchanged, Paint: a.out.paint})
+	if digest != "" {
+		text += "\ndigest: " + digest + "\n"
+	}
+	if _, err := fmt.Fprint(a.out, text); err != nil {
+		return err
+	}
+	if p.refused != nil {
+		return p.refused
+	}
+	return p.exit(detailed)
+}
+
+// digest is what an approval of the plan names; "" for one that cannot be approved.
+func (p planned) digest() (string, error) {
+	if p.SecretsSkipped || p.refused != nil {
+		return "", nil //nolint:nilerr // the refusal is told after the plan
+	}
+	return p.ChangesetDigest()
+}
+
+// paint puts a part of a plan into its colour.
+func (s screen) paint(part plan.Part, text string) string {
+	switch part {
+	case plan.PartCreate:
+		return s.in(added, text)
+	case plan.PartUpdate:
+		return s.in(changed, text)
+	case plan.PartReplace, plan.PartDelete:
+		return s.in(removed, text)
+	case plan.PartDenied:
+		return s.in(bad, text)
+	case plan.PartWarning:
+		return s.in(note, text)
+	case plan.PartStack:
+		return s.in(strong, text)
+	case plan.PartNoop:
+		return s.in(faint, text)
+	}
+	return text
+}

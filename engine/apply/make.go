@@ -1,0 +1,260 @@
+package apply
+
+import (
+	"context"
+	"maps"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// create makes a node that has no confirmed row (EX-9). What an interrupted create of
+// another identity may have left is destroyed first; one of the same identity is
+// repeated with the same attempt.
+func (x *execution) create(ctx context.Context, c *plan.Change) error {
+	inputs, row, err := x.prepare(c)
+	if err != nil {
+		return err
+	}
+	err = x.createOver(ctx, row, inputs, x.plan.Snapshot.Rows[c.NodeID])
+	return x.done(row, err, &x.report.Created, undo{kind: undoCreated, inputs: inputs})
+}
+
+// createOver makes a node over what an earlier try of it left, if any.
+func (x *execution) createOver(ctx context.Context, row *state.Row, inputs map[string]any, left *state.Row) error {
+	if left != nil && x.movedAway(left, inputs) {
+		return x.remake(ctx, row, inputs, left)
+	}
+	if err := x.writeAhead(row, left); err != nil {
+		return err
+	}
+	return x.make(ctx, row, inputs, left)
+}
+
+// replace destroys the recorded half of a node and makes it anew, in the order that the
+// plan says.
+func (x *execution) replace(ctx context.Context, c *plan.Change) error {
+	inputs, row, err := x.prepare(c)
+	if err != nil {
+		return err
+	}
+	return x.replaceWith(ctx, c, inputs, row)
+}
+
+func (x *execution) replaceWith(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
+	if c.CreateBeforeDestroy {
+		return x.replaceFirst(ctx, c, inputs, row)
+	}
+	if ahead := x.early[c.NodeID]; ahead != nil {
+		// Its old half is gone, and has an undo of its own.
+		var err error
+		if c.PendingDestroy != nil {
+			err = x.createOver(ctx, row, inputs, ahead)
+		} else if err = x.writeAhead(row, ahead); err == nil {
+			err = x.make(ctx, row, inputs, nil)
+		}
+		return x.done(row, err, &x.report.Replaced, undo{kind: undoCreated, inputs: inputs})
+	}
+	primary, entry := x.plan.Snapshot.Rows[c.NodeID], x.plan.Snapshot.Pending[c.NodeID]
+	var err error
+	switch {
+	case c.PendingDestroy == nil:
+		if err = x.settle(ctx, c.NodeID, entry); err == nil {
+			err = x.remake(ctx, row, inputs, primary)
+		}
+	case primary != nil && x.movedAway(primary, inputs):
+		// The config changed after the interruption: there may be two old halves.
+		if err = x.destroyOld(ctx, entry, notWrittenAhead); err == nil {
+			err = x.remake(ctx, row, inputs, primary)
+		}
+	default:
+		if err = x.writeAhead(row, primary); err == nil {
+			if err = x.destroyOld(ctx, entry, writtenAhead); err == nil {
+				err = x.make(ctx, row, inputs, primary)
+			}
+		}
+	}
+	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplaced, prior: oldHalf(c), inputs: inputs})
+}
+
+// oldHalf is what a replace takes away: of one that an earlier run began, what its entry
+// keeps (EX-13).
+func oldHalf(c *plan.Change) *state.Row {
+	if c.PendingDestroy != nil {
+		return c.PendingDestroy.Row
+	}
+	return c.Prior
+}
+
+// replaceFirst makes the new half and leaves the old one, recorded beside it, to the
+// clean-up after the phase (EX-12, EX-13).
+func (x *execution) replaceFirst(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
+	old := oldHalf(c)
+	if err := x.apart(old, row, inputs); err != nil {
+		return err
+	}
+	primary := x.plan.Snapshot.Rows[c.NodeID]
+	var err error
+	if c.PendingDestroy == nil {
+		if err = x.settle(ctx, c.NodeID, x.plan.Snapshot.Pending[c.NodeID]); err == nil {
+			err = x.makeBeside(ctx, row, inputs, old)
+		}
+	} else {
+		if primary != nil && x.movedAway(primary, inputs) {
+			// The config changed after the interruption. Nothing was made from what that may
+			// have left, for it was never confirmed.
+			err = x.destroy(ctx, primary, notWrittenAhead)
+			primary = nil
+		}
+		if err == nil {
+			if err = x.writeAhead(row, primary); err == nil {
+				err = x.make(ctx, row, inputs, primary)
+			}
+		}
+	}
+	if err == nil {
+		x.note(func() {
+			x.old[c.NodeID] = &state.PendingDestroy{NodeID: c.NodeID, Row: old, Mode: state.CreateBeforeDestroy}
+		})
+	}
+	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplacedFirst, prior: old, inputs: inputs})
+}
+
+// makeBeside records the old half beside the new row in one write, and makes the new half.
+func (x *execution) makeBeside(ctx context.Context, row *state.Row, inputs map[string]any, old *state.Row) error {
+	row.Status, row.Attempt = state.StatusCreating, x.NewID()
+	entry := &state.PendingDestroy{NodeID: row.ID, Row: old, Mode: state.CreateBeforeDestroy}
+	if err := x.commit(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
+		return err
+	}
+	return x.make(ctx, row, inputs, nil)
+}
+
+// apart refuses a create-first replace whose two halves turn out to be one object: its
+// clean-up would destroy what it made. Planning finds it where the address is written out
+// (PL-11).
+func (x *execution) apart(old, row *state.Row, inputs map[string]any) error {
+	schema := x.Schemas.Type(row.Type)
+	if schema == nil {
+		return nil
+	}
+	was, known := schema.ObjectAddress(x.recorded.Lenient(old.Properties))
+	now, same := schema.ObjectAddress(inputs)
+	if !known || !same || was != now {
+		return nil
+	}
+	return failed(model.Errorf(model.ProviderError, model.ClassUser,
+		"the replacement of %s would be the same object as the old one, which could not be destroyed after it; "+
+			"give it another name, or drop create_before_destroy", row.ID), "create", row)
+}
+
+// remake records the old half beside the new row in one write, then destroys the one
+// and makes the other (EX-11).
+func (x *execution) remake(ctx context.Context, row *state.Row, inputs map[string]any, old *state.Row) error {
+	row.Status, row.Attempt = state.StatusCreating, x.NewID()
+	entry := &state.PendingDestroy{NodeID: row.ID, Row: old, Mode: state.DestroyBeforeCreate}
+	if err := x.commit(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
+		return err
+	}
+	if err := x.destroyOld(ctx, entry, writtenAhead); err != nil {
+		return err
+	}
+	return x.make(ctx, row, inputs, nil)
+}
+
+// writeAhead records that a create is about to be called.
+func (x *execution) writeAhead(row, left *state.Row) error {
+	row.Status, row.Attempt = state.StatusCreating, ""
+	if left != nil {
+		row.Attempt = left.Attempt
+		row.Outputs, _ = x.Secrets.opened(left)
+	}
+	if row.Attempt == "" {
+		row.Attempt = x.NewID()
+	}
+	return x.commit(state.Batch{PutRows: []*state.Row{row}})
+}
+
+// make calls create for a row that is written ahead. left is what an earlier try of
+// this very create recorded. Outputs beside an error stay on the row.
+func (x *execution) make(ctx context.Context, row *state.Row, inputs map[string]any, left *state.Row) error {
+	x.note(func() { x.tried[row.ID] = true })
+	request := x.request(row, inputs, left)
+	request.Attempt = row.Attempt // a row of an older release may have none
+	outputs, err := x.mutate(ctx, "create", row, writtenAhead, func(ctx context.Context, p Provider) (model.Outputs, error) {
+		return p.Create(ctx, request)
+	})
+	if err != nil {
+		if len(outputs) > 0 {
+			row.Outputs = outputs
+			return x.alongside(err, state.Batch{PutRows: []*state.Row{row}})
+		}
+		return err
+	}
+	row.Outputs = outputs
+	return nil
+}
+
+// update changes a node in place; the outputs are laid over the recorded ones (EX-10).
+func (x *execution) update(ctx context.Context, c *plan.Change) error {
+	inputs, row, err := x.prepare(c)
+	if err != nil {
+		return err
+	}
+	return x.updateWith(ctx, c, inputs, row)
+}
+
+// updateWith poisons the row before the call: if the run dies and the config goes back to
+// what the row recorded, the next plan updates again instead of taking the node for
+// unchanged. The write proves the fence as well (EX-18).
+func (x *execution) updateWith(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
+	before, err := x.Secrets.opened(c.Prior)
+	if err != nil {
+		return err
+	}
+	poisoned := *c.Prior
+	poisoned.InputHash, poisoned.UpdatedAt = "", x.Now()
+	if err := x.commit(state.Batch{PutRows: []*state.Row{&poisoned}}); err != nil {
+		return err
+	}
+	request := x.request(row, inputs, c.Prior)
+	outputs, err := x.mutate(ctx, "update", row, writtenAhead, func(ctx context.Context, p Provider) (model.Outputs, error) {
+		return p.Update(ctx, request)
+	})
+	merged := maps.Clone(before)
+	maps.Copy(merged, outputs)
+	if err != nil {
+		return x.notUpdated(ctx, err, c.Prior, merged)
+	}
+	row.Outputs, row.Attempt = merged, c.Prior.Attempt
+	return x.done(row, nil, &x.report.Updated, undo{kind: undoUpdated, prior: c.Prior, inputs: inputs})
+}
+
+// notUpdated records what a failed update leaves: the row as it was, so that the next
+// plan updates again, with the outputs that came back. One that was cut short stays
+// poisoned, for nobody knows what it did.
+func (x *execution) notUpdated(ctx context.Context, failure error, prior *state.Row, outputs map[string]any) error {
+	row := *prior
+	row.Outputs = outputs
+	if ctx.Err() != nil {
+		row.InputHash = ""
+	}
+	return x.alongside(failure, state.Batch{PutRows: []*state.Row{&row}})
+}
+
+// done makes the outputs of a node known, notes how to undo it, reports it and confirms
+// its row, in this order (EX-9, EX-14). Nothing happens when err is set.
+func (x *execution) done(row *state.Row, err error, list *[]string, u undo) error {
+	if err != nil {
+		return err
+	}
+	row.Status, row.UpdatedAt = state.StatusCreated, x.Now()
+	u.id, u.made = row.ID, row
+	x.note(func() {
+		x.live[row.ID] = row.Outputs
+		x.undos = append(x.undos, u)
+		*list = append(*list, row.ID)
+	})
+	return x.commit(state.Batch{PutRows: []*state.Row{row}})
+}

@@ -1,0 +1,232 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+// Secrets is what a run may use of secrets and of key material. The zero value has
+// neither: no handle resolves, nothing is sealed.
+type Secrets struct {
+	// Resolve gives the value that a handle names; nil = no handle has one.
+	Resolve  func(ctx context.Context, ref model.SecretRef) (string, error)
+	Digests  plan.SecretDigests // compares what was recorded; nil = there is no key
+	Unsealer plan.Unsealer      // nil = what is sealed is not readable
+	Recorder Recorder           // nil = secrets leave no digest, and nothing is sealed
+	// Scrub takes the secrets of the run out of a text that leaves it; nil = there are none.
+	Scrub func(text string) string
+}
+
+// Recorder makes what a run writes of secrets.
+type Recorder interface {
+	// Digest is the digest of a secret within a scope (SC-13).
+	Digest(text, scope string) (string, error)
+	// Seal is v as it may lie in a store, bound to where it lies: owner is the uid of a row
+	// and field its output, or owner is the key of a committed output and field is "".
+	Seal(v any, owner, field string) (any, error)
+}
+
+// secretDigests are the digests that a row keeps of its node's secrets, and of the outputs
+// of others that it reads (PL-7, PL-10).
+func (s Secrets) secretDigests(c *plan.Change, uid string, committed map[string]state.Output, resolve func(model.SecretRef) (string, error)) (map[string]string, error) {
+	digests := plan.StackOutputDigests(c.Desired, committed)
+	if s.Recorder == nil {
+		return digests, nil
+	}
+	for field, value := range c.Desired.Properties {
+		if !holdsSecret(value) {
+			continue
+		}
+		text, err := plan.SecretText(value, resolve)
+		if err != nil {
+			return nil, err
+		}
+		digest, err := s.Recorder.Digest(text, uid+":"+field)
+		if err != nil {
+			return nil, err
+		}
+		if digests == nil {
+			digests = map[string]string{}
+		}
+		digests[field] = digest
+	}
+	return digests, nil
+}
+
+func holdsSecret(v any) bool {
+	found := false
+	model.Walk(v, func(v model.Value) bool {
+		_, ok := model.AsSecretRef(v)
+		found = found || ok
+		return !found
+	})
+	return found
+}
+
+// salt makes salted digests of references; nil without a recorder.
+func (s Secrets) salt() func(text, scope string) (string, error) {
+	if s.Recorder == nil {
+		return nil
+	}
+	return s.Recorder.Digest
+}
+
+// sealed is a row as it may be written: sensitive outputs encrypted, and those in which a
+// secret of the run turned up (SC-9, SC-10). The row itself stays as it is. What is sealed
+// already, as in a row that is written back, is left alone.
+func (s Secrets) sealed(row *state.Row, schemas *model.Schemas) (*state.Row, error) {
+	if s.Recorder == nil {
+		return row, nil
+	}
+	schema := schemas.Type(row.Type)
+	var outputs map[string]any
+	for name, v := range row.Outputs {
+		if isSealed(v) || !s.toSeal(schema, name, v) {
+			continue
+		}
+		sealed, err := s.Recorder.Seal(v, row.RowUID, name)
+		if err != nil {
+			return nil, err
+		}
+		if outputs == nil {
+			outputs = maps.Clone(row.Outputs)
+		}
+		outputs[name] = sealed
+	}
+	if outputs == nil {
+		return row, nil
+	}
+	out := *row
+	out.Outputs = outputs
+	return &out, nil
+}
+
+func (s Secrets) toSeal(schema *model.ResourceType, name string, v any) bool {
+	if schema == nil {
+		return true
+	}
+	if f := schema.Field(name); f != nil && f.Sensitive && !f.FromSource {
+		return true
+	}
+	return s.tells(v)
+}
+
+// tells reports whether a secret of the run stands in v.
+func (s Secrets) tells(v any) bool {
+	if s.Scrub == nil {
+		return false
+	}
+	found := false
+	model.Walk(v, func(v model.Value) bool {
+		switch v := v.(type) {
+		case string:
+			found = found || s.Scrub(v) != v
+		case map[string]any:
+			for key := range v {
+				found = found || s.Scrub(key) != key
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+func isSealed(v any) bool {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) != 1 {
+		return false
+	}
+	_, ok = m[model.KeySealed]
+	return ok
+}
+
+// opened are the outputs of a row in plaintext. What does not open is an error, and left
+// out of what is returned beside it.
+func (s Secrets) opened(row *state.Row) (map[string]any, error) {
+	outputs := outputsOf(row)
+	var failure error
+	copied := false
+	for name, v := range outputs {
+		if !isSealed(v) {
+			continue
+		}
+		if !copied {
+			outputs, copied = model.Clone(outputs).(map[string]any), true
+		}
+		plain, err := s.unseal(v, row.RowUID, name)
+		if err != nil {
+			delete(outputs, name)
+			failure = err
+			continue
+		}
+		outputs[name] = plain
+	}
+	return outputs, failure
+}
+
+func (s Secrets) unseal(v any, owner, field string) (any, error) {
+	if s.Unsealer == nil {
+		return nil, model.Errorf(model.SecretsError, model.ClassUser,
+			"the value '%s' of %s is sealed, and there is no install key to open it with; provide the key that wrote this state", field, owner)
+	}
+	return s.Unsealer.Unseal(v, owner, field)
+}
+
+// scrubbed is an error without the secrets of the run (EX-41). It stays what it was for
+// errors.Is, and for errors.As of the engine's own type.
+func (s Secrets) scrubbed(err error) error {
+	if err == nil || s.Scrub == nil {
+		return err
+	}
+	var typed *model.Error
+	if !errors.As(err, &typed) {
+		if text := s.Scrub(err.Error()); text != err.Error() {
+			return quiet{text, err}
+		}
+		return err
+	}
+	return s.scrubbedError(typed)
+}
+
+func (s Secrets) scrubbedError(e *model.Error) *model.Error {
+	out := *e
+	out.Message, out.Hint, out.Note = s.Scrub(e.Message), s.Scrub(e.Hint), s.Scrub(e.Note)
+	if e.Cause != nil {
+		out.Cause = s.scrubbed(e.Cause)
+	}
+	out.AlsoFailed = nil
+	for _, also := range e.AlsoFailed {
+		out.AlsoFailed = append(out.AlsoFailed, s.scrubbedError(also))
+	}
+	return &out
+}
+
+// quiet is an error of others with another text.
+type quiet struct {
+	text string
+	err  error
+}
+
+func (q quiet) Error() string { return q.text }
+
+func (q quiet) Is(target error) bool { return errors.Is(q.err, target) }
+
+// scrubbedDetail is the detail of an event without the secrets of the run.
+func (s Secrets) scrubbedDetail(detail map[string]any) map[string]any {
+	if s.Scrub == nil || detail == nil {
+		return detail
+	}
+	out := make(map[string]any, len(detail))
+	for key, v := range detail {
+		if text, ok := v.(string); ok {
+			v = s.Scrub(text)
+		}
+		out[key] = v
+	}
+	return out
+}

@@ -1,0 +1,17 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package secrets
+
+import (
+	"context"
+	"errors"
+)
+
+// withoutWaiting needs no flag where opening a file never waits.
+const withoutWaiting = 0
+
+// lockFile refuses: without a lock that a dead process gives up, two writers could lose
+// each other's secrets.
+func lockFile(_ context.Context, path string) (release func(), err error) {
+	return nil, fileError("lock", "the secret store with", path, errors.ErrUnsupported)
+}
