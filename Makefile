@@ -69,7 +69,7 @@ test-long: test ## After test: more properties, the race detector, every fuzz ta
 ##@ Make
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs and RBAC from the Go types and markers.
+generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs, RBAC and docs/resources.md from Go types, markers and schemas.
 	@hack/tools/generate.sh .
 
 .PHONY: deps

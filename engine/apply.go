@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
@@ -19,7 +18,10 @@ import (
 // Apply plans, takes the lock, plans again under it and runs what came out
 // (engine.md 4.1). A plan that is blocked, unsupported or not the expected one is
 // refused before the lock. With nothing to do no lock is taken, and the result has no
-// report unless the request asks for one. The result is returned beside an error as well, as far as it got.
+// report unless the request asks for one. The end of ctx interrupts the run, which is then
+// undone as the request says; with the cause apply.ErrHandOver it is left as it is, for
+// another process to go on with (EX-36, EX-37). The result is returned beside an error as
+// well, as far as it got.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*Result, error) {
 	return e.run(ctx, session{
 		partition: req.Partition, store: req.Store, locker: req.Locker, owner: req.Owner, expect: req.Expect, gate: req.Gate,
@@ -177,7 +179,7 @@ func (s session) gained(before, after *state.Snapshot) error {
 	}
 	slices.Sort(unknown)
 	return model.Errorf(model.StateError, model.ClassTransient,
-		"rows appeared while the run waited for its lock: %s; nothing was done, plan again", strings.Join(unknown, ", "))
+		"rows appeared while the run waited for its lock: %s; nothing was done, plan again", model.Listed(unknown, ", "))
 }
 
 // releaseTimeout bounds the release of a lock; what is not released lapses.

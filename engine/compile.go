@@ -7,6 +7,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/components"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/lang"
+	"github.com/atlantide-org/atlantide-operator/engine/policy"
 )
 
 // Compile evaluates a config. It is pure: the result depends on its arguments and the
@@ -24,6 +25,9 @@ func (e *Engine) Compile(ctx context.Context, source Source, options CompileOpti
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, d := range policy.Lint(result.Policies, e.Registry.Schemas()) {
+		result.Warn(source.Filename, d)
 	}
 	return result.Compilation, nil
 }

@@ -3,10 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -91,9 +89,7 @@ func runnable(p *plan.Plan) error {
 	return p.Unsupported()
 }
 
-// maxObjections bounds how many violations stand in one error; the plan lists all.
-const maxObjections = 20
-
+// objections are the first of them; the plan lists all.
 func objections(p *plan.Plan) string {
 	var texts []string
 	for _, v := range p.Violations {
@@ -101,10 +97,7 @@ func objections(p *plan.Plan) string {
 			texts = append(texts, v.Policy+": "+v.Message)
 		}
 	}
-	if more := len(texts) - maxObjections; more > 0 {
-		texts = append(texts[:maxObjections], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, "; ")
+	return model.Listed(texts, "; ")
 }
 
 // expected compares a plan with the digest that was approved. shown is the plan that

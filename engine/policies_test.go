@@ -126,3 +126,21 @@ func TestRulesFromOutside(t *testing.T) {
 	_, err = d.engine.Apply(t.Context(), request)
 	wantKind(t, err, model.PolicyViolationError, "platform: s:local.File:a")
 }
+
+// A misspelt binding would let everything pass; it is named where it stands, before any
+// change comes up that it applies to.
+func TestPoliciesWithoutEffectWarn(t *testing.T) {
+	d := newDesk(t)
+	c, err := d.compileWhole("from atlantide.policy import enforce\nenforce('require-tags',\n    key=['team'])\nenforce('nope', types=['local.Null'])\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"ignores the parameter 'key'; it reads 'keys'; did you mean 'keys'?", "nothing defines the policy 'nope'"} {
+		if i >= len(c.Warnings) || !strings.Contains(c.Warnings[i], want) {
+			t.Fatalf("warnings %q, want %q", c.Warnings, want)
+		}
+		if at := c.Diagnostics[i]; at.Line == 0 || at.Source == "" || c.Policies[i].At != at.Place {
+			t.Errorf("%q stands nowhere: %+v", want, at)
+		}
+	}
+}

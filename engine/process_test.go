@@ -161,7 +161,7 @@ func (c child) run(t testing.TB, jobs ...job) []outcome {
 	if c.umask != "" {
 		cmd = exec.CommandContext(ctx, "sh", "-c", `umask "$1"; exec "$2"`, "sh", c.umask, self)
 	}
-	env := map[string]string{asChild: "1", "PATH": os.Getenv("PATH"), "TMPDIR": os.TempDir()}
+	env := map[string]string{asChild: "1", "PATH": os.Getenv("PATH"), "TMPDIR": t.TempDir()}
 	maps.Copy(env, c.env)
 	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)

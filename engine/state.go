@@ -75,7 +75,7 @@ func quoted(ids []string) string {
 	for i, id := range ids {
 		shown[i] = fmt.Sprintf("%+.200q", id)
 	}
-	return strings.Join(shown, ", ")
+	return model.Listed(shown, ", ")
 }
 
 // RemovableState is what a removal of these ids would forget. Ids that are not recorded

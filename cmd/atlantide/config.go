@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,9 +18,6 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 )
-
-// unreadInput is the code of an input that was given and not read.
-const unreadInput = project.UnreadInput
 
 // configFlags are those of every command that evaluates a config (cli.md 6).
 type configFlags struct {
@@ -84,7 +83,7 @@ func (w *workspace) evaluate(ctx context.Context, o *configFlags, flags *pflag.F
 		Inputs: inputs.Values, Envs: o.envs, Fuel: fuel, Source: w.tree,
 	})
 	if err != nil {
-		return nil, w.Renamed(err, config.Name)
+		return nil, listedEnv(w.Renamed(err, config.Name), o.envs)
 	}
 	w.log.Named("config").Debug("evaluated",
 		zap.String("config", config.Name), zap.Int("resources", len(compilation.Document.Nodes)), zap.String("hash", compilation.Hash), zap.Duration("took", time.Since(start)))
@@ -93,7 +92,21 @@ func (w *workspace) evaluate(ctx context.Context, o *configFlags, flags *pflag.F
 		return nil, oneError(unread)
 	}
 	warnings := w.RenamedAll(compilation.Diagnostics, config.Name)
-	return &evaluated{Compilation: compilation, Config: config.Name, Warnings: append(warnings, unread...)}, nil
+	return &evaluated{Compilation: compilation, Config: config.Name, Warnings: slices.Concat(warnings, unread, inputs.Mistyped(compilation.Inputs, compilation.InputTypes))}, nil
+}
+
+// listedEnv says how several environments are given, to somebody who gave them as one.
+func listedEnv(err error, envs []string) error {
+	e, ok := errors.AsType[*model.Error](err)
+	if !ok {
+		return err
+	}
+	for _, env := range envs {
+		if strings.Contains(env, ",") && strings.Contains(e.Message, "environment '"+env+"'") {
+			e.Hint = "repeat the option for each of them: -e " + strings.Join(strings.Split(env, ","), " -e ")
+		}
+	}
+	return e
 }
 
 // oneError is the first diagnostic as an error, with the others as what failed beside it.

@@ -42,6 +42,8 @@ func TestRun(t *testing.T) {
 	write(t, "bad.py", "from atlantide.components.bad import x\n")
 	write(t, "infra.py", greeting)
 	write(t, "loop.py", "x = 1\nwhile True:\n    pass\n")
+	write(t, "envs.py", "from atlantide.core import Config\nConfig(envs={'dev': {}, 'prod': {}})\n")
+	write(t, "typed.py", "x = atlantide.input('on', False), atlantide.input('name', 'y'), atlantide.input('none', None)\n")
 	tests := []struct {
 		name, reason   string
 		args           []string
@@ -83,7 +85,7 @@ func TestRun(t *testing.T) {
 		{name: "an empty name", reason: "it is not the project file's config", args: []string{"validate", ""}, code: 1, mentions: []string{"empty"}},
 		{name: "another form", reason: "the forms are named", args: []string{"validate", "--format", "xml"}, code: 1, mentions: []string{"'xml'", "text, json, github, sarif"}},
 		{name: "plugins", reason: "a script that wants none runs", args: []string{"--no-plugins", "validate", "infra.py"}, stdout: "ok infra.py — 2 resource(s), no cycles\n"},
-		{name: "an unread input", reason: "warns with the nearest name", args: []string{"validate", "infra.py", "--var", "tex=1"}, stdout: "warning --var 'tex' is not read by the config; did you mean 'text'?\nok infra.py — 2 resource(s), no cycles\n"},
+		{name: "an unread input", reason: "warns with the nearest name", args: []string{"validate", "infra.py", "--var", "tex=1"}, stdout: "warning: --var 'tex' is not read by the config; did you mean 'text'?\nok infra.py — 2 resource(s), no cycles\n"},
 		{name: "a bad log level", reason: "value and choice are named", args: []string{"--log-level", "loud", "validate", "infra.py"}, code: 1, mentions: []string{"--log-level 'loud'", "debug, info, warning, error"}},
 		{name: "a bad log format", reason: "value and choice are named", args: []string{"--log-format", "xml", "validate", "infra.py"}, code: 1, mentions: []string{"--log-format 'xml'", "text, json"}},
 		{name: "a log", reason: "level, name and message on stderr", args: []string{"--log-level", "DEBUG", "validate", "infra.py"}, stdout: "ok infra.py — 2 resource(s), no cycles\n", mentions: []string{"DEBUG   atlantide.project: opened {", "DEBUG   atlantide.config: evaluated {"}},
@@ -94,6 +96,12 @@ func TestRun(t *testing.T) {
 		{name: "a var without a value", reason: "it is quoted", args: []string{"validate", "infra.py", "--var", "text"}, code: 1, mentions: []string{"'text'"}},
 		{name: "an unknown command", reason: "usage follows", args: []string{"vlidate"}, code: 1, mentions: []string{"'vlidate'", "did you mean 'validate'?", "Usage:"}},
 		{name: "an unknown flag", reason: "usage follows", args: []string{"validate", "--nope"}, code: 1, mentions: []string{"--nope", "Usage:"}},
+		{name: "a misspelled flag", reason: "the nearest one is named", args: []string{"validate", "--fromat", "json"}, code: 1, mentions: []string{"unknown flag: --fromat; did you mean '--format'?\nUsage: atlantide validate [OPTIONS] [CONFIG]\n'atlantide validate --help' tells more.\n"}},
+		{name: "environments as a list", reason: "the option is repeated", args: []string{"validate", "envs.py", "-e", "dev,prod"}, code: 1, mentions: []string{"'dev,prod'", "-e dev -e prod"}},
+		{name: "a var over another default", reason: "text is told apart, where the default is not text", args: []string{"validate", "typed.py", "--var", "on=false", "--var", "name=x"}, stdout: "warning: --var 'on' is text, and its default is a bool; a --var-file keeps types\nok typed.py — 0 resource(s), no cycles\n"},
+		{name: "a shell without completion", reason: "the shells are named", args: []string{"completion", "foo"}, code: 1, mentions: []string{"'foo'", "bash, fish, powershell, zsh", "Usage: atlantide completion [OPTIONS] SHELL\n"}},
+		{name: "no shell", reason: "it is missing", args: []string{"completion"}, code: 1, mentions: []string{"SHELL is missing"}},
+		{name: "help for nothing", reason: "the nearest command is named", args: []string{"help", "pla"}, code: 1, mentions: []string{"'pla'", "did you mean 'plan'?"}},
 		{name: "too many arguments", reason: "usage follows", args: []string{"validate", "a", "b"}, code: 1, mentions: []string{"Usage:"}},
 	}
 	for _, test := range tests {
@@ -150,7 +158,8 @@ func TestTwoDashes(t *testing.T) {
 // An environment variable stands for the option that is not given.
 func TestEnvironment(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write(t, project.FileName, "config = 'a.py'\n[profile.b]\nconfig = 'b.py'\n")
+	write(t, project.FileName, "config = 'a.py'\n[profile.b]\nconfig = 'b.py'\n"+
+		"[profile.vault.secrets]\nprovider = 'vault'\n[profile.gone]\nconfig = 'gone.py'\n[profile.typed]\nconfig = 3\n")
 	write(t, "a.py", "")
 	write(t, "b.py", "")
 	tests := []struct {
@@ -167,6 +176,10 @@ func TestEnvironment(t *testing.T) {
 		{envLogLevel, "Debug", []string{"validate"}, "ok a.py — 0 resource(s), no cycles\n", "DEBUG", exitOK},
 		{envLogLevel, "debug", []string{"--log-level", "error", "validate"}, "ok a.py — 0 resource(s), no cycles\n", "", exitOK},
 		{envLogLevel, "loud", []string{"validate"}, "", envLogLevel + " 'loud'", exitError},
+		{envProfile, "vault", []string{"validate"}, "", "there is no secret provider 'vault'; known: env, keyfile", exitError},
+		{envProfile, "gone", []string{"validate"}, "", "the config that atlantide.toml names, gone.py: no such file", exitError},
+		{envProfile, "typed", []string{"validate"}, "", "mend 'config' in atlantide.toml, which must be a text, not an integer", exitError},
+		{envDebug, "yes", []string{"-P", "c", "validate"}, "", "trace: *model.Error, without a cause\n", exitError},
 		{envDebug, "maybe", []string{"validate", "--json"}, "", "Usage:", exitError},
 	}
 	for _, test := range tests {
@@ -221,6 +234,15 @@ func TestShowCompletion(t *testing.T) {
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, mentions) {
 			t.Errorf("%s: exit code %d: %.100s%s", shell, code, stdout, stderr)
 		}
+	}
+	for shell, mentions := range map[string]string{"bash": "bash completion", "powershell": "powershell completion"} {
+		stdout, stderr, code := atlantide(t.Context(), "completion", shell)
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, mentions) {
+			t.Errorf("%s: exit code %d: %.100s%s", shell, code, stdout, stderr)
+		}
+	}
+	if stdout, stderr, code := atlantide(t.Context(), "help", "secret", "set"); code != exitOK || stderr != "" || !strings.Contains(stdout, "Usage: atlantide secret set") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	t.Setenv("SHELL", "/bin/other")
 	if _, stderr, code := atlantide(t.Context(), "--show-completion"); code != exitError || !strings.Contains(stderr, "'other'") {

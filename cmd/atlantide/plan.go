@@ -183,22 +183,40 @@ type planned struct {
 	refused error // nil = it may be run, as far as guards are concerned
 }
 
-// exit is how a plan that was shown ends the command; a denial beats pending changes
-// (cli.md 9).
+// exit is how a plan that was shown, and not refused, ends the command (cli.md 9).
 func (p planned) exit(detailed bool) error {
-	switch {
-	case p.Blocked:
-		return silentError(exitError)
-	case detailed && p.HasPending():
+	if detailed && p.HasPending() {
 		return silentError(exitPending)
 	}
 	return nil
+}
+
+// denied is the error of a plan that a mandatory policy objects to, nil for any other; a
+// denial beats pending changes (cli.md 9). The plan says what each of them objects to.
+func denied(p *plan.Plan) error {
+	if !p.Blocked {
+		return nil
+	}
+	var policies, nodes []string
+	for _, v := range p.Violations {
+		if v.Level == plan.LevelMandatory {
+			policies, nodes = append(policies, v.Policy), append(nodes, v.NodeID)
+		}
+	}
+	slices.Sort(policies)
+	err := model.Errorf(model.PolicyViolationError, model.ClassUser, "the plan is denied by %s (%d violation(s)); mend what the plan lists, and plan again",
+		strings.Join(slices.Compact(policies), ", "), len(nodes))
+	err.Nodes = nodes
+	return err
 }
 
 func (a *app) printPlan(p planned, view *planView, asJSON, detailed bool) error {
 	digest, err := p.digest()
 	if err != nil {
 		return err
+	}
+	if p.refused == nil {
+		p.refused = denied(p.Plan)
 	}
 	if asJSON {
 		return a.printPlanDocument(p, digest, view.values, detailed)

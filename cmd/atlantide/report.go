@@ -110,7 +110,7 @@ func (a *app) fail(ctx context.Context, cmd *cobra.Command, args []string, err e
 		printError(a.err, told)
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
-		_, _ = a.err.Write([]byte(usage.cmd.UsageString())) // nobody is left to tell
+		_, _ = a.err.Write([]byte(shortUsage(usage.cmd))) // nobody is left to tell
 	}
 	if a.globals.debug {
 		printTrace(a.err, err)

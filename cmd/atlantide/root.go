@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,12 +56,14 @@ func (a *app) newRoot() *cobra.Command {
 		if errors.Is(err, errVersion) {
 			return errVersion
 		}
-		return &usageError{cmd, misplaced(root, err)}
+		return &usageError{cmd, misplaced(root, cmd, err)}
 	})
 	root.SetUsageTemplate(usageTemplate)
 	a.globals.register(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.begin(cmd, root.Flags()) }
-	root.AddCommand(a.newValidate(), a.newPlan(), a.newGraph(), a.newBuild(), a.newVerify(), a.newSecret())
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(newHelp())
+	root.AddCommand(a.newValidate(), a.newPlan(), a.newGraph(), a.newBuild(), a.newVerify(), a.newSecret(), a.newCompletion())
 	return root
 }
 
@@ -81,7 +84,7 @@ func (g *globalOptions) register(root *cobra.Command) {
 	completeFrom(root, "log-format", func() []string { return logFormats })
 }
 
-// usageTemplate is what follows a command line that cannot be read, and the help.
+// usageTemplate is the help behind what a command is.
 const usageTemplate = `Usage: {{.UseLine}}
 {{- if .HasAvailableSubCommands}}
 
@@ -95,6 +98,44 @@ Options:
 
 "{{.CommandPath}} COMMAND --help" tells more about a command.{{end}}
 `
+
+// shortUsage is what follows a command line that cannot be read: the error before it must
+// not scroll away.
+func shortUsage(cmd *cobra.Command) string {
+	text := "Usage: " + cmd.UseLine() + "\n"
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if len(names) > 0 {
+		text += "Commands: " + strings.Join(names, ", ") + "\n"
+	}
+	return text + "'" + cmd.CommandPath() + " --help' tells more.\n"
+}
+
+// newHelp prints the help of the command that is named.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print what a command does and takes",
+
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at := cmd.Root()
+			for _, name := range args {
+				next := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+				if next < 0 {
+					return &usageError{at, unknownCommand(at, name)}
+				}
+				at = at.Commands()[next]
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
+	}
+}
 
 // begin takes the global options before a command runs.
 func (a *app) begin(cmd *cobra.Command, flags *pflag.FlagSet) error {
@@ -141,7 +182,7 @@ func truth(text string) (bool, error) {
 	}
 }
 
-// usageError is a command line that cannot be read; the usage text follows it.
+// usageError is a command line that cannot be read; a short usage text follows it.
 type usageError struct {
 	cmd *cobra.Command
 	err error
@@ -173,15 +214,26 @@ func unknownCommand(root *cobra.Command, name string) error {
 	return err
 }
 
-// misplaced says so when a flag that a command does not know is a global option.
-func misplaced(root *cobra.Command, err error) error {
+// misplaced says so when a flag that a command does not know is a global option, and
+// otherwise which of its own is near.
+func misplaced(root, cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err
 	}
 	name := unknown.GetSpecifiedName()
 	if root.Flags().Lookup(name) == nil && (len(name) != 1 || root.Flags().ShorthandLookup(name) == nil) {
-		return err
+		return suggested(cmd, name, err)
 	}
 	return fmt.Errorf("%w; it is a global option, which stands before the command", err)
+}
+
+func suggested(cmd *cobra.Command, name string, err error) error {
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	near := model.Nearest(name, known)
+	if near == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean '--%s'?", err, near)
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/atlantide-org/atlantide-operator/cmd/atlantide/internal/project"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
@@ -15,7 +16,9 @@ const (
 )
 
 // printSARIF writes a log of one run (SARIF 2.1.0). A run that found nothing is one
-// without results, which closes what an earlier one opened.
+// without results, which closes what an earlier one opened. What has no place in a file,
+// as an error in the command line, is a notification: code hosts refuse a result without
+// one.
 func printSARIF(w io.Writer, at repository, list []model.Diagnostic, succeeded bool) error {
 	run := sarifRun{
 		Tool:        sarifTool{Driver: sarifDriver{Name: "atlantide", Version: version, InformationURI: homepage, Rules: []sarifRule{}}},
@@ -24,6 +27,10 @@ func printSARIF(w io.Writer, at repository, list []model.Diagnostic, succeeded b
 		Results:     []sarifResult{},
 	}
 	for _, d := range list {
+		if d.File == "" {
+			run.notify(d)
+			continue
+		}
 		index := slices.IndexFunc(run.Tool.Driver.Rules, func(r sarifRule) bool { return r.ID == string(d.Code) })
 		if index < 0 {
 			index = len(run.Tool.Driver.Rules)
@@ -34,17 +41,31 @@ func printSARIF(w io.Writer, at repository, list []model.Diagnostic, succeeded b
 	return printJSON(w, sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{run}})
 }
 
+// notify adds a diagnostic that has no place to what the tool says of its run.
+func (run *sarifRun) notify(d model.Diagnostic) {
+	known := &run.Tool.Driver.Notifications
+	index := slices.IndexFunc(*known, func(r sarifRule) bool { return r.ID == string(d.Code) })
+	if index < 0 {
+		index = len(*known)
+		*known = append(*known, sarifRule{ID: string(d.Code), ShortDescription: sarifText{ruleText(d.Code)}})
+	}
+	said := &run.Invocations[0].Notifications
+	*said = append(*said, sarifNotification{
+		Descriptor: sarifDescriptor{ID: string(d.Code), Index: index}, Level: string(d.Severity), Message: textOf(d),
+	})
+}
+
+func textOf(d model.Diagnostic) sarifText {
+	if d.Hint == "" {
+		return sarifText{d.Message}
+	}
+	return sarifText{d.Message + "; " + d.Hint}
+}
+
 func sarifResultOf(at repository, d model.Diagnostic, rule int) sarifResult {
-	text := d.Message
-	if d.Hint != "" {
-		text += "; " + d.Hint
-	}
 	result := sarifResult{
-		RuleID: string(d.Code), RuleIndex: rule, Level: string(d.Severity), Message: sarifText{text},
-		Locations: []sarifLocation{}, // required to be there, if empty
-	}
-	if d.File != "" {
-		result.Locations = append(result.Locations, sarifLocation{PhysicalLocation: physical(at, d.Place)})
+		RuleID: string(d.Code), RuleIndex: rule, Level: string(d.Severity), Message: textOf(d),
+		Locations: []sarifLocation{{PhysicalLocation: physical(at, d.Place)}},
 	}
 	for _, r := range d.Related {
 		if r.File == "" {
@@ -100,8 +121,18 @@ func ruleText(code model.Kind) string {
 		return "The run was interrupted"
 	case model.HandleInText:
 		return "A handle was written into a text, which holds its name and not its value"
-	case unreadInput:
+	case model.HandleDecides:
+		return "A handle was asked what only its value could tell, which is known at apply"
+	case model.PolicyWithoutEffect:
+		return "A policy is enforced in a way that judges nothing, or not what was meant"
+	case model.IgnoredFieldUnknown:
+		return "A change to be ignored names no field of the resource's type"
+	case project.UnreadInput:
 		return "An input was given that the config does not read"
+	case project.MistypedInput:
+		return "An input was given as text in place of something else"
+	case model.PolicyViolationError:
+		return "A mandatory policy objects to the plan"
 	}
 	return "The command failed"
 }
@@ -128,6 +159,7 @@ type sarifDriver struct {
 	Version        string      `json:"version"`
 	InformationURI string      `json:"informationUri"`
 	Rules          []sarifRule `json:"rules"`
+	Notifications  []sarifRule `json:"notifications,omitempty"` // kinds of them
 }
 
 type sarifRule struct {
@@ -136,7 +168,19 @@ type sarifRule struct {
 }
 
 type sarifInvocation struct {
-	ExecutionSuccessful bool `json:"executionSuccessful"`
+	ExecutionSuccessful bool                `json:"executionSuccessful"`
+	Notifications       []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+}
+
+type sarifNotification struct {
+	Descriptor sarifDescriptor `json:"descriptor"`
+	Level      string          `json:"level"`
+	Message    sarifText       `json:"message"`
+}
+
+type sarifDescriptor struct {
+	ID    string `json:"id"`
+	Index int    `json:"index"`
 }
 
 type sarifResult struct {

@@ -98,6 +98,12 @@ func printable(text string) string {
 	}, text)
 }
 
+// continued is a text whose further lines are marked as such: a CI service acts on lines
+// that begin with a command of its own, and a config may not write one.
+func continued(text string) string {
+	return strings.ReplaceAll(printable(text), "\n", "\n  | ")
+}
+
 // oneLine is a name as one line has it.
 func oneLine(text string) string {
 	return strings.NewReplacer("\n", string(utf8.RuneError), "\t", " ").Replace(printable(text))

@@ -32,14 +32,14 @@ func printError(s screen, err error) {
 // printWarning writes a diagnostic that is no error.
 func printWarning(s screen, d model.Diagnostic) {
 	e := model.Error{Message: d.Message, Hint: d.Hint, Line: d.Line, Col: d.Col}
-	s.message("warning", note, e.Error())
+	s.message("warning:", note, e.Error())
 	s.excerpt(d.Place, note)
 	s.related(d.Related)
 }
 
 // message writes prose behind a word in a style.
 func (s screen) message(word string, as style, text string) {
-	lines := s.wrapped(word + " " + printable(text))
+	lines := s.wrapped(word + " " + continued(text))
 	fmt.Fprintln(s, s.in(as, word)+strings.TrimPrefix(lines, word))
 }
 
@@ -63,7 +63,7 @@ func (s screen) related(places []model.Related) {
 		if r.Line > 0 {
 			at += fmt.Sprintf(", line %d, col %d", r.Line, r.Col)
 		}
-		fmt.Fprintln(s, s.wrapped("  "+printable(r.Message)+": "+at))
+		fmt.Fprintln(s, s.wrapped("  "+oneLine(r.Message)+": "+at))
 		s.excerpt(r.Place, faint)
 	}
 }
@@ -90,9 +90,14 @@ func (s screen) excerpt(at model.Place, as style) {
 	}
 }
 
-// printTrace writes the chain of causes, the outermost first.
+// printTrace writes the chain of causes, the outermost first. What was told already is not
+// told again where it is the whole chain.
 func printTrace(s screen, err error) {
+	if errors.Unwrap(err) == nil {
+		fmt.Fprintf(s, "trace: %T, without a cause\n", err)
+		return
+	}
 	for depth := 0; err != nil; depth, err = depth+1, errors.Unwrap(err) {
-		fmt.Fprintf(s, "trace: %s%T: %s\n", strings.Repeat("  ", depth), err, printable(err.Error()))
+		fmt.Fprintf(s, "trace: %s%T: %s\n", strings.Repeat("  ", depth), err, continued(err.Error()))
 	}
 }

@@ -51,6 +51,11 @@ func TestPrintError(t *testing.T) {
 			want: "error: a\uFFFDb\n  see: x\uFFFDy\n",
 		},
 		{
+			name: "further lines", reason: "a CI service acts on lines that begin with its commands",
+			err:  &model.Error{Message: "no name 'x\n::error::y'", Related: []model.Related{{Message: "see\n::error::z", Place: model.Place{File: "f"}}}},
+			want: "error: no name 'x\n  | ::error::y'\n  see\uFFFD::error::z: f\n",
+		},
+		{
 			name: "control characters", reason: "a config may not steer the terminal",
 			err:  &model.Error{Message: "no \x1b[2J"},
 			want: "error: no \uFFFD[2J\n",

@@ -14,6 +14,10 @@ const envDSN = "ATLANTIDE_STATE_DSN"
 // maxFuel is the largest step budget of an evaluation (operator.md 1.12).
 const maxFuel = 100_000_000
 
+// maxMemory is the most that the values of an evaluation may take; the process needs
+// twice as much.
+const maxMemory = 4 << 30
+
 // options are the flags.
 type options struct {
 	kubeconfig     string
@@ -22,6 +26,7 @@ type options struct {
 	stateDSN       string
 	localDataRoot  string
 	fuel           int64
+	memory         int64
 	concurrent     int
 	leaseTTL       time.Duration
 	leaseRenew     time.Duration
@@ -44,6 +49,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	f.StringVar(&o.installation, "installation", "", "`id` under which this operator owns state in a database that several may share; without it the UID of namespace kube-system and the lease namespace")
 	f.StringVar(&o.stateDSN, "state-dsn", "", "Postgres connection `string` of the state store; prefer the environment variable "+envDSN+", which other users of the machine cannot read")
 	f.StringVar(&o.localDataRoot, "local-data-root", "", "`folder` below which local.File resources of Stacks are written; without it they are refused")
+	f.Int64Var(&o.memory, "memory", 0, fmt.Sprintf("bytes that the values of one evaluation may take, at most %d; 0 means 268435456; the heap grows to twice as much", int64(maxMemory)))
 	f.Int64Var(&o.fuel, "fuel", 0, fmt.Sprintf("step budget of one evaluation, at most %d; 0 means 5000000", maxFuel))
 	f.IntVar(&o.concurrent, "concurrent", 4, "Stacks that are worked on at once")
 	f.DurationVar(&o.leaseTTL, "lease-ttl", 60*time.Second, "after this much silence of a run's lock another may take it")
@@ -77,6 +83,8 @@ func (o *options) check() error {
 		return fmt.Errorf("--lease-namespace must not be empty")
 	case o.fuel < 0 || o.fuel > maxFuel:
 		return fmt.Errorf("--fuel must be from 0 to %d", maxFuel)
+	case o.memory < 0 || o.memory > maxMemory:
+		return fmt.Errorf("--memory must be from 0 to %d", int64(maxMemory))
 	case o.concurrent < 1:
 		return fmt.Errorf("--concurrent must be at least 1")
 	case o.leaseRenew <= 0 || o.leaseGrace <= 0 || o.leaseRenew+o.leaseGrace >= o.leaseTTL:

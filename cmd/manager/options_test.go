@@ -18,6 +18,7 @@ func TestParse(t *testing.T) {
 		{"every number at its limit", []string{"--fuel=100000000", "--concurrent=1"}, ""},
 		{"more fuel than a Stack may have", []string{"--fuel=100000001"}, "--fuel must be from 0 to 100000000"},
 		{"negative fuel", []string{"--fuel=-1"}, "--fuel"},
+		{"more memory than an evaluation may have", []string{"--memory=4294967297"}, "--memory must be from 0 to 4294967296"},
 		{"no workers", []string{"--concurrent=0"}, "--concurrent"},
 		{"a renewal that comes too late", []string{"--lease-renew=50s"}, "--lease-renew and --lease-grace"},
 		{"no grace", []string{"--lease-grace=0s"}, "--lease-renew and --lease-grace"},

@@ -97,7 +97,7 @@ func addStacks(mgr manager.Manager, config *rest.Config, o *options, metrics *st
 	}
 	_, err = stack.Setup(mgr, stack.Config{
 		Engine: &engine.Engine{Registry: registry, Now: time.Now, NewID: uuid.NewString},
-		State:  store, Plans: store.Plans(), Metrics: metrics, Fuel: o.fuel, Jitter: jitter,
+		State:  store, Plans: store.Plans(), Metrics: metrics, Fuel: o.fuel, Memory: o.memory, Jitter: jitter,
 		Locks: stack.Locks{
 			REST: config, Namespace: o.leaseNamespace, Identity: identity(),
 			TTL: o.leaseTTL, Renew: o.leaseRenew, Grace: o.leaseGrace,

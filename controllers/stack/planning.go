@@ -84,7 +84,7 @@ func (r *Reconciler) compile(ctx context.Context, sc *scope, from *source.Source
 	r.Metrics.Compiles.Inc()
 	compilation, err := r.Engine.Compile(ctx,
 		engine.Source{Filename: from.Entrypoint, Text: from.Text()},
-		engine.CompileOptions{Inputs: inputs, Fuel: r.Fuel, MaxNodes: maxNodes, Source: sourcetree.Texts(from.Files)})
+		engine.CompileOptions{Inputs: inputs, Fuel: r.Fuel, Memory: r.Memory, MaxNodes: maxNodes, Source: sourcetree.Texts(from.Files)})
 	if err != nil {
 		return nil, err
 	}

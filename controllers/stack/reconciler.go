@@ -52,7 +52,10 @@ type Reconciler struct {
 	Metrics *Metrics
 	// Fuel is the step budget of an evaluation; 0 takes the engine's default.
 	Fuel int64
-	Now  func() time.Time
+	// Memory is how many bytes the values of an evaluation may take; 0 takes the
+	// engine's default.
+	Memory int64
+	Now    func() time.Time
 	// Jitter spreads a delay, so that Stacks do not move in step.
 	Jitter func(time.Duration) time.Duration
 

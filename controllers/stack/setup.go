@@ -19,6 +19,7 @@ type Config struct {
 	Plans   planstore.Plans
 	Metrics *Metrics
 	Fuel    int64 // step budget of an evaluation; 0 takes the engine's default
+	Memory  int64 // bytes that the values of an evaluation may take; 0 takes the engine's default
 	Locks   Locks
 	// Jitter spreads a delay, so that Stacks do not move in step; nil leaves it.
 	Jitter     func(time.Duration) time.Duration
@@ -59,7 +60,7 @@ func Setup(mgr ctrl.Manager, c Config) (*Reconciler, error) {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(reporter),
 		Engine: c.Engine, Store: c.State, Plans: c.Plans, Leases: leases,
 		Views:   &planview.Publisher{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
-		Metrics: c.Metrics, Fuel: c.Fuel, Jitter: c.Jitter,
+		Metrics: c.Metrics, Fuel: c.Fuel, Memory: c.Memory, Jitter: c.Jitter,
 	})
 	if err := r.SetupWithManager(mgr, c.Controller); err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 // Package apply owns the half of the engine that touches the world: it runs a plan's
-// phases against providers and records what happened, and it holds refresh and
-// destroy, which share its parts.
+// phases against providers, records what happened and undoes what failed, and it holds
+// refresh and import, which share its parts. The map: run.go has the run and its end,
+// early.go, change.go, cleanup.go, remove.go and outputs.go one phase each, make.go and
+// makefirst.go what is done for one node, saga.go and undo.go the way back, write.go the
+// only way into the store.
 //
 // It knows providers only by the interface below, stores and locks only by their
 // contracts. It must never know the language or Kubernetes.

@@ -79,7 +79,7 @@ func (x *execution) orphaned(failure error) error {
 	x.note(func() {
 		for id := range x.old {
 			if !x.cleaned[id] && x.report.Orphaned[id] == "" {
-				x.report.Orphaned[id] = "its old half is left; it is recorded, and the next plan deletes it as " + id + plan.PendingSuffix
+				x.report.Orphaned[id] = "its old half is left; it is recorded, and the next plan deletes it"
 			}
 		}
 	})

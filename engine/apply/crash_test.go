@@ -59,6 +59,7 @@ func outputsOf(nodes []ir.Node) []ir.Output {
 func (b *bench) converge(nodes []ir.Node) {
 	b.Helper()
 	b.mustApply(nodes, outputsOf(nodes)...)
+	b.forget()
 	b.wantThings(expected(nodes))
 	want := map[string]string{}
 	for _, n := range nodes {
@@ -208,4 +209,35 @@ func drawConfig(rt *rapid.T) []ir.Node {
 		nodes = append(nodes, n)
 	}
 	return nodes
+}
+
+// TestCrashOnACloudThatKnowsNoToken: where nothing finds what a lost create made, there may
+// be one too many, and its node is named by the row that is still being made (EX-26).
+func TestCrashOnACloudThatKnowsNoToken(t *testing.T) {
+	nodes := []ir.Node{thing("a", "k", "1"), thing("b", "k", ref("a", "sum"))}
+	for _, after := range []bool{false, true} {
+		killed := true
+		for step := 0; killed; step++ {
+			b := newBench(t)
+			b.world.kind = byNothing
+			b.adjust = func(r *apply.Run) { r.Parallelism = 1 }
+			killed = b.crashing(&applytest.Kill{At: step, After: after}, nodes)
+			creating := map[string]bool{}
+			for id, row := range b.snapshot().Rows {
+				creating[id] = row.Status == state.StatusCreating
+			}
+			b.mustApply(nodes, outputsOf(nodes)...)
+			for id, row := range b.snapshot().Rows {
+				if b.world.objects[row.Outputs["id"].(string)] == nil {
+					t.Errorf("step %d, after %v: the row of %s stands for nothing", step, after, id)
+				}
+			}
+			for id, o := range b.world.objects {
+				if b.snapshot().Rows[o.Node].Outputs["id"] != id && !creating[o.Node] {
+					t.Errorf("step %d, after %v: %s is a second thing of %s, and nothing says so", step, after, id, o.Node)
+				}
+			}
+			b.steady(nodes, outputsOf(nodes)...)
+		}
+	}
 }

@@ -210,7 +210,7 @@ func (x *importing) refusal(declared *ir.Node, node *ImportedNode, r ImportReque
 	}
 	switch field := node.IdentityField; {
 	case len(missing) > 0:
-		return Blocked, "it refers to what is not recorded: " + strings.Join(missing, ", ") + "; import that first"
+		return Blocked, "it refers to what is not recorded: " + model.Listed(missing, ", ") + "; import that first"
 	case x.Schemas.Type(declared.Type) == nil:
 		return Blocked, "the type '" + declared.Type + "' is unknown; use a release that has it"
 	case field != nil && r.ExternalID == "":

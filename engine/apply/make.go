@@ -23,7 +23,7 @@ func (x *execution) create(ctx context.Context, c *plan.Change) error {
 
 // createOver makes a node over what an earlier try of it left, if any.
 func (x *execution) createOver(ctx context.Context, row *state.Row, inputs map[string]any, left *state.Row) error {
-	if left != nil && x.movedAway(left, inputs) {
+	if left != nil && x.movedAway(left, row, inputs) {
 		return x.remake(ctx, row, inputs, left)
 	}
 	if err := x.writeAhead(row, left); err != nil {
@@ -42,40 +42,54 @@ func (x *execution) replace(ctx context.Context, c *plan.Change) error {
 	return x.replaceWith(ctx, c, inputs, row)
 }
 
+// replaceWith runs a replace whose inputs and next row are there.
 func (x *execution) replaceWith(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
-	if c.CreateBeforeDestroy {
+	switch {
+	case c.CreateBeforeDestroy && c.PendingDestroy != nil:
+		return x.finishFirst(ctx, c, inputs, row)
+	case c.CreateBeforeDestroy:
 		return x.replaceFirst(ctx, c, inputs, row)
+	case x.early[c.NodeID] != nil:
+		return x.replaceEarly(ctx, c, inputs, row)
+	case c.PendingDestroy != nil:
+		return x.finish(ctx, c, inputs, row)
 	}
-	if ahead := x.early[c.NodeID]; ahead != nil {
-		// Its old half is gone, and has an undo of its own.
-		var err error
-		if c.PendingDestroy != nil {
-			err = x.createOver(ctx, row, inputs, ahead)
-		} else if err = x.writeAhead(row, ahead); err == nil {
-			err = x.make(ctx, row, inputs, nil)
-		}
-		return x.done(row, err, &x.report.Replaced, undo{kind: undoCreated, inputs: inputs})
+	err := x.settle(ctx, c.NodeID, x.plan.Snapshot.Pending[c.NodeID])
+	if err == nil {
+		err = x.remake(ctx, row, inputs, c.Prior)
 	}
+	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplaced, prior: c.Prior, inputs: inputs})
+}
+
+// replaceEarly makes the new half of a replace whose old one went in phase 0; that has an
+// undo of its own.
+func (x *execution) replaceEarly(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
+	ahead := x.early[c.NodeID]
+	var err error
+	if c.PendingDestroy != nil {
+		err = x.createOver(ctx, row, inputs, ahead)
+	} else if err = x.writeAhead(row, ahead); err == nil {
+		err = x.make(ctx, row, inputs, nil)
+	}
+	return x.done(row, err, &x.report.Replaced, undo{kind: undoCreated, inputs: inputs})
+}
+
+// finish goes on with a destroy-first replace that an earlier run began, from its entry
+// (EX-13).
+func (x *execution) finish(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
 	primary, entry := x.plan.Snapshot.Rows[c.NodeID], x.plan.Snapshot.Pending[c.NodeID]
 	var err error
-	switch {
-	case c.PendingDestroy == nil:
-		if err = x.settle(ctx, c.NodeID, entry); err == nil {
-			err = x.remake(ctx, row, inputs, primary)
-		}
-	case primary != nil && x.movedAway(primary, inputs):
+	if primary != nil && x.movedAway(primary, row, inputs) {
 		// The config changed after the interruption: there may be two old halves.
 		if err = x.destroyOld(ctx, entry, notWrittenAhead); err == nil {
 			err = x.remake(ctx, row, inputs, primary)
 		}
-	default:
-		if err = x.writeAhead(row, primary); err == nil {
-			if err = x.destroyOld(ctx, entry, writtenAhead); err == nil {
-				err = x.make(ctx, row, inputs, primary)
-			}
+	} else if err = x.writeAhead(row, primary); err == nil {
+		if err = x.destroyOld(ctx, entry, writtenAhead); err == nil {
+			err = x.make(ctx, row, inputs, primary)
 		}
 	}
-	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplaced, prior: oldHalf(c), inputs: inputs})
+	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplaced, prior: entry.Row, inputs: inputs})
 }
 
 // oldHalf is what a replace takes away: of one that an earlier run began, what its entry
@@ -85,68 +99,6 @@ func oldHalf(c *plan.Change) *state.Row {
 		return c.PendingDestroy.Row
 	}
 	return c.Prior
-}
-
-// replaceFirst makes the new half and leaves the old one, recorded beside it, to the
-// clean-up after the phase (EX-12, EX-13).
-func (x *execution) replaceFirst(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
-	old := oldHalf(c)
-	if err := x.apart(old, row, inputs); err != nil {
-		return err
-	}
-	primary := x.plan.Snapshot.Rows[c.NodeID]
-	var err error
-	if c.PendingDestroy == nil {
-		if err = x.settle(ctx, c.NodeID, x.plan.Snapshot.Pending[c.NodeID]); err == nil {
-			err = x.makeBeside(ctx, row, inputs, old)
-		}
-	} else {
-		if primary != nil && x.movedAway(primary, inputs) {
-			// The config changed after the interruption. Nothing was made from what that may
-			// have left, for it was never confirmed.
-			err = x.destroy(ctx, primary, notWrittenAhead)
-			primary = nil
-		}
-		if err == nil {
-			if err = x.writeAhead(row, primary); err == nil {
-				err = x.make(ctx, row, inputs, primary)
-			}
-		}
-	}
-	if err == nil {
-		x.note(func() {
-			x.old[c.NodeID] = &state.PendingDestroy{NodeID: c.NodeID, Row: old, Mode: state.CreateBeforeDestroy}
-		})
-	}
-	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplacedFirst, prior: old, inputs: inputs})
-}
-
-// makeBeside records the old half beside the new row in one write, and makes the new half.
-func (x *execution) makeBeside(ctx context.Context, row *state.Row, inputs map[string]any, old *state.Row) error {
-	row.Status, row.Attempt = state.StatusCreating, x.NewID()
-	entry := &state.PendingDestroy{NodeID: row.ID, Row: old, Mode: state.CreateBeforeDestroy}
-	if err := x.commit(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
-		return err
-	}
-	return x.make(ctx, row, inputs, nil)
-}
-
-// apart refuses a create-first replace whose two halves turn out to be one object: its
-// clean-up would destroy what it made. Planning finds it where the address is written out
-// (PL-11).
-func (x *execution) apart(old, row *state.Row, inputs map[string]any) error {
-	schema := x.Schemas.Type(row.Type)
-	if schema == nil {
-		return nil
-	}
-	was, known := schema.ObjectAddress(x.recorded.Lenient(old.Properties))
-	now, same := schema.ObjectAddress(inputs)
-	if !known || !same || was != now {
-		return nil
-	}
-	return failed(model.Errorf(model.ProviderError, model.ClassUser,
-		"the replacement of %s would be the same object as the old one, which could not be destroyed after it; "+
-			"give it another name, or drop create_before_destroy", row.ID), "create", row)
 }
 
 // remake records the old half beside the new row in one write, then destroys the one

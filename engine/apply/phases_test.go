@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,7 +97,7 @@ func TestFailedCleanup(t *testing.T) {
 }
 
 // TestOldHalfOfAnEarlierRun: what a killed run left beside its new half goes before the
-// next replace takes its place (EX-12).
+// next replace takes its place (EX-12, X-9).
 func TestOldHalfOfAnEarlierRun(t *testing.T) {
 	b := serial(t, []ir.Node{first(thing("a", "k", "1"))})
 	b.world.before = func(_ context.Context, op string, _ *model.Request) error {
@@ -116,6 +117,61 @@ func TestOldHalfOfAnEarlierRun(t *testing.T) {
 		t.Errorf("deleted (-want +got):\n%s", diff)
 	}
 	b.wantThings(expected(to))
+}
+
+// TestStuckCleanup: a clean-up has the time of a node, and the error says how long that was
+// (EX-3, X-25).
+func TestStuckCleanup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := serial(t, []ir.Node{first(thing("a", "k", "1"))})
+		b.world.before = func(ctx context.Context, op string, _ *model.Request) error {
+			if op == "delete" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}
+		report, err := b.apply([]ir.Node{first(thing("a", "k2", "1"))})
+		wantError(t, err, model.ProviderError, "did not finish within 1m0s")
+		if !strings.Contains(report.Orphaned[idA], "1m0s") {
+			t.Errorf("report %+v", report)
+		}
+	})
+}
+
+// TestFailedDeleteKeepsTheOldIdentity: of a destroy-first replace whose delete fails, the
+// old half is still recorded, and the next run finishes the replace (EX-13, X-14, T-118).
+func TestFailedDeleteKeepsTheOldIdentity(t *testing.T) {
+	b := serial(t, []ir.Node{thing("a", "k", "1")})
+	b.world.before = func(_ context.Context, op string, _ *model.Request) error {
+		if op == "delete" {
+			return errBroken
+		}
+		return nil
+	}
+	to := []ir.Node{thing("a", "k2", "1")}
+	_, err := b.apply(to)
+	wantError(t, err, model.ProviderError, "broken")
+	if entry := b.snapshot().Pending[idA]; entry == nil || entry.Row.Outputs["id"] != "id-1" {
+		t.Errorf("old half %+v", entry)
+	}
+	b.world.before = nil
+	b.converge(to)
+}
+
+// TestEventsOfWhatGoes: deletes, early ones and clean-ups are told of as well (EX-41, X-24).
+func TestEventsOfWhatGoes(t *testing.T) {
+	b := serial(t, []ir.Node{first(thing("a", "k", "1")), thing("b", "k", "1")})
+	b.mustApply([]ir.Node{first(thing("a", "k2", "1"))})
+	var told []string
+	for _, e := range b.events {
+		if e.Phase == "node_finish" {
+			told = append(told, e.Action+" "+e.NodeID)
+		}
+	}
+	if diff := cmp.Diff([]string{"replace " + idA, "delete " + idA + plan.PendingSuffix, "delete " + idB}, told); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
 }
 
 // TestHalvesThatAreOneObject: a clean-up never destroys what the run made (PL-11 where the

@@ -2,9 +2,7 @@ package apply
 
 import (
 	"context"
-	"slices"
 
-	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/resolve"
@@ -68,18 +66,41 @@ func rowOf(c *plan.Change, newID func() string) *state.Row {
 }
 
 // movedAway reports whether what a row being created stands for has another identity
-// than inputs: an immutable field of it is known and differs. Creating over it would
+// than the next row: an immutable field of it is known to differ. Creating over it would
 // leave it behind with nobody who knows of it.
-func (x *execution) movedAway(left *state.Row, inputs map[string]any) bool {
-	schema := x.Schemas.Type(left.Type)
-	if schema == nil || left.Kind == model.KindData {
+func (x *execution) movedAway(left, row *state.Row, inputs map[string]any) bool {
+	if left.Kind == model.KindData {
 		return false
 	}
-	was := x.before.Lenient(left.Properties)
-	return slices.ContainsFunc(schema.Fields, func(f model.Field) bool {
-		v, known := was[f.Name]
-		return known && f.Mutability == model.Immutable && !ir.Equal(v, inputs[f.Name])
-	})
+	same, known := x.identities(left, row, inputs)
+	return known && !same
+}
+
+// identities compares a recorded half with the next row by their immutable fields. known
+// is false where one of them is not known and none differs.
+func (x *execution) identities(left, row *state.Row, inputs map[string]any) (same, known bool) {
+	schema := x.Schemas.Type(left.Type)
+	if schema == nil {
+		return false, false
+	}
+	was, known := x.inputsOf(left), true
+	for i := range schema.Fields {
+		f := &schema.Fields[i]
+		if f.Mutability != model.Immutable {
+			continue
+		}
+		same, sure := plan.SameField(left, row, f.Name, was, inputs)
+		if sure && !same {
+			return false, true
+		}
+		known = known && sure
+	}
+	return known, known
+}
+
+// inputsOf are the inputs that a recorded half was made with, as far as they are known.
+func (x *execution) inputsOf(row *state.Row) map[string]any {
+	return plan.RecordedInputs(row, x.before, x.Secrets.Digests)
 }
 
 // request is the argument of a call; recorded is nil for a node without a row. Recorded
@@ -89,7 +110,7 @@ func (x *execution) request(row *state.Row, inputs map[string]any, recorded *sta
 	if recorded != nil {
 		outputs, _ := x.Secrets.opened(recorded) // what must open has been opened before
 		r.Attempt = recorded.Attempt
-		r.Prior = &model.Prior{Outputs: model.Clone(outputs).(map[string]any), Inputs: x.before.Lenient(recorded.Properties)}
+		r.Prior = &model.Prior{Outputs: model.Clone(outputs).(map[string]any), Inputs: x.inputsOf(recorded)}
 	}
 	return r
 }

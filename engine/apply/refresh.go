@@ -11,6 +11,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/resolve"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
@@ -106,7 +107,7 @@ func (r *Refresh) Run(ctx context.Context, s *state.Snapshot) (*Drift, error) {
 }
 
 func (r *Refresh) node(ctx context.Context, row *state.Row, values resolve.Values) (*NodeDrift, error) {
-	inputs := values.Lenient(row.Properties)
+	inputs := plan.RecordedInputs(row, values, r.Secrets.Digests)
 	outputs, _ := r.Secrets.opened(row) // what does not open cannot be compared
 	live, exists, err := r.read(ctx, row, inputs, outputs)
 	if err != nil {
@@ -142,8 +143,9 @@ func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs, outputs map[
 		if !ok {
 			recorded, ok = inputs[key]
 		}
-		if ok && ir.Equal(recorded, now) || isSealed(row.Outputs[key]) && !ok {
-			continue
+		_, input := row.Properties[key]
+		if ok && ir.Equal(recorded, now) || !ok && (input || isSealed(row.Outputs[key])) {
+			continue // in sync, or what it was is not known
 		}
 		changed[key] = now
 		drift := FieldDrift{State: recorded, Live: now}

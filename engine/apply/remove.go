@@ -109,14 +109,33 @@ func (x *execution) destroy(ctx context.Context, row *state.Row, proved bool) er
 		e.NodeID, e.Op, e.ResourceType = row.ID, "delete", row.Type
 		return e
 	}
-	request := x.request(row, x.before.Lenient(row.Properties), row)
+	request := x.request(row, x.inputsOf(row), row)
 	if err := x.shared(row, request.Inputs); err != nil {
 		return err
 	}
+	x.noteLost(row, request.Inputs)
 	_, err := x.mutate(ctx, "delete", row, proved, func(ctx context.Context, p Provider) (model.Outputs, error) {
 		return nil, p.Delete(ctx, request)
 	})
 	return err
+}
+
+// noteLost names a node whose interrupted create may have left an object that cannot be
+// found any more: it was to bear a name that came from another node, which has moved on.
+func (x *execution) noteLost(row *state.Row, inputs map[string]any) {
+	if row.Status == state.StatusCreated || len(row.Outputs) > 0 {
+		return
+	}
+	for i := range x.Schemas.Type(row.Type).Fields {
+		f := &x.Schemas.Type(row.Type).Fields[i]
+		_, recorded := row.Properties[f.Name]
+		if _, known := inputs[f.Name]; f.Mutability == model.Immutable && recorded && !known {
+			x.note(func() {
+				x.report.Orphaned[row.ID] = "an interrupted create may have left an object whose '" + f.Name + "' is not known any more; look for it"
+			})
+			return
+		}
+	}
 }
 
 // recordedGraph is the graph of the rows and of the old halves that are left, over
@@ -162,7 +181,7 @@ func (x *execution) keepers() {
 	for i := range x.plan.Changes {
 		c := &x.plan.Changes[i]
 		if row := x.plan.Snapshot.Rows[c.NodeID]; row != nil && c.Action == plan.Noop {
-			x.own(row.ID, row.Type, x.recorded.Lenient(row.Properties))
+			x.own(row.ID, row.Type, plan.RecordedInputs(row, x.recorded, x.Secrets.Digests))
 		}
 	}
 }

@@ -85,7 +85,7 @@ func rollingBack(t *testing.T, from []ir.Node) *bench {
 }
 
 // TestRollback: a run that fails leaves the world and the rows as they were, but for the
-// row of what failed (EX-23…EX-26).
+// row of what failed, and the report says so beside the error (EX-23…EX-26, X-12, X-33, X-43).
 func TestRollback(t *testing.T) {
 	for _, c := range slices.Concat(undoable, rowOnly) {
 		t.Run(c.name, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestFailedCreateAfterAnEarlyDestroy(t *testing.T) {
 }
 
 // TestInterruptRollsBack: a cancellation is undone like a failure, and stays one (EX-36,
-// T-111, T-112). A further one does not cut an undo short (EX-30, T-116).
+// T-111, T-112). A further one does not cut an undo short (EX-30, X-40, T-116).
 func TestInterruptRollsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := rollingBack(t, nil)
@@ -439,5 +439,56 @@ func TestRollbackEvents(t *testing.T) {
 	want := []string{"run_start ", "node_start a", "node_finish a", "node_start z", "node_fail z", "rollback_start ", "rollback_node a", "run_finish "}
 	if diff := cmp.Diff(want, phases); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// pausing lets another run take over right before one of the writes.
+type pausing struct {
+	state.Writer
+	at   int
+	over func()
+}
+
+func (s *pausing) Commit(ctx context.Context, p string, f model.Fence, batch state.Batch) error {
+	if s.at--; s.at == -1 {
+		s.over()
+	}
+	return s.Writer.Commit(ctx, p, f, batch)
+}
+
+// TestPausedAtEveryWrite: a run that wakes up after another one took over writes nothing,
+// calls nothing and undoes nothing any more (EX-28, X-10).
+func TestPausedAtEveryWrite(t *testing.T) {
+	for _, c := range undoable {
+		t.Run(c.name, func(t *testing.T) {
+			taken := true
+			for at := 0; taken; at++ {
+				b := rollingBack(t, c.from)
+				b.breaking("z")
+				taken = false
+				var before *state.Snapshot
+				calls := 0
+				b.writer = &pausing{Writer: b.store, at: at, over: func() {
+					taken = true
+					if err := b.store.Claim(context.Background(), partition, model.Fence{Epoch: 99, Holder: "other"}); err != nil {
+						t.Fatal(err)
+					}
+					before, calls = b.snapshot(), len(b.world.calls)
+				}}
+				_, err := b.apply(failing(c.to))
+				if !taken {
+					break
+				}
+				if err == nil || !strings.Contains(err.Error(), "other") && !errors.Is(err, errBroken) {
+					t.Errorf("write %d: %v", at, err)
+				}
+				if diff := cmp.Diff(before, b.snapshot()); diff != "" {
+					t.Errorf("write %d: the loser wrote (-before +after):\n%s", at, diff)
+				}
+				if late := b.world.calls[calls:]; len(late) > 0 {
+					t.Errorf("write %d: the loser called %v", at, late)
+				}
+			}
+		})
 	}
 }

@@ -103,7 +103,7 @@ func (h *hasher) entry(ctx context.Context, lock Lock, entry fs.DirEntry) *model
 	case mode.IsDir():
 		pin, ok := lock[name]
 		if !ok {
-			return errorf("component '%s' is vendored in '%s', but %s does not pin it; lock it, or remove the folder", sourcetree.Shown(name), sourcetree.Shown(at), LockFile)
+			return errorf("component '%s' is vendored in '%s', but %s does not pin it; remove the folder, or move it to components/%s/, where components of your own lie", sourcetree.Shown(name), sourcetree.Shown(at), LockFile, sourcetree.Shown(name))
 		}
 		return h.matches(ctx, name, pin)
 	case importable(name):

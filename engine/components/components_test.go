@@ -154,10 +154,10 @@ func TestCheck(t *testing.T) {
 		}, mentions: [][]string{{"'acme'", oneFile}}},
 		{name: "several", reason: "all are told at once, by name", files: map[string]string{
 			LockFile: lockOf("acme", oneFile), acme + "__init__.py": "", VendorDir + "/b/x.py": "", VendorDir + "/loose.py": "",
-		}, mentions: [][]string{{"'acme'"}, {"'b'", "lock it"}, {"loose.py"}}},
+		}, mentions: [][]string{{"'acme'"}, {"'b'", "does not pin it"}, {"loose.py"}}},
 		{name: "no pin", reason: "a folder dropped in is never evaluated", files: map[string]string{
 			VendorDir + "/evil/__init__.py": "",
-		}, mentions: [][]string{{"'evil'", "atlantide.lock", "remove the folder"}}},
+		}, mentions: [][]string{{"'evil'", "atlantide.lock", "move the folder"}}},
 		{name: "hidden folders", reason: "nothing but caches may lie there unpinned", files: map[string]string{VendorDir + "/.git/HEAD": ""}, mentions: [][]string{{"'.git'"}}},
 		{name: "loose text", reason: "nothing can import a README", files: map[string]string{VendorDir + "/README.md": "hi", VendorDir + "/fifo|": ""}},
 		{name: "loose code", reason: "no pin covers it", files: map[string]string{VendorDir + "/x.PY": ""}, mentions: [][]string{{"x.PY", "remove it"}}},
@@ -251,6 +251,9 @@ func TestParseLock(t *testing.T) {
 		{"a path as an alias", lockOf("'../x'", oneFile), []string{"'../x'", "alias"}},
 		{"an empty alias", lockOf("''", oneFile), []string{"''", "alias"}},
 		{"an alias that is no name", lockOf("9a", oneFile), []string{"'9a'"}},
+		{"an alias longer than a name", lockOf(strings.Repeat("a", model.MaxName+1), oneFile), []string{"alias", "at most"}},
+		{"a branch for a commit", strings.Replace(lockOf("acme", oneFile), strings.Repeat("0", 40), "main", 1), []string{"'acme'", "'main'", "hex digits"}},
+		{"a commit in short", strings.Replace(lockOf("acme", oneFile), strings.Repeat("0", 40), "0000000", 1), []string{"'acme'", "'0000000'"}},
 		{"components that are no table", "components = 3", []string{"an integer"}},
 		{"an entry that is no table", "components.acme = \"x\"", []string{"'acme'", "a string"}},
 		{"no hash", "[components.acme]\ngit = \"x\"\ncommit = \"y\"\n", []string{"'acme'", "'hash'", "lock it again"}},
@@ -305,7 +308,7 @@ func FuzzParseLock(f *testing.F) {
 			t.Errorf("%v is a %s", err, model.KindOf(err))
 		}
 		for alias, pin := range lock {
-			if !aliasForm.MatchString(alias) || !hashForm.MatchString(pin.Hash) || pin.Git == "" || pin.Commit == "" {
+			if !model.ValidAlias(alias) || !hashForm.MatchString(pin.Hash) || pin.Git == "" || !model.ValidCommit(pin.Commit) {
 				t.Errorf("'%s' is pinned to %+v", alias, pin)
 			}
 		}

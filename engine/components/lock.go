@@ -34,10 +34,7 @@ type Pin struct {
 // hashPrefix names the scheme of a hash. Hashes of another one are outdated.
 const hashPrefix = "sha256.v2:"
 
-var (
-	aliasForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-	hashForm  = regexp.MustCompile(`^sha256\.v2:[0-9a-f]{64}$`)
-)
+var hashForm = regexp.MustCompile(`^sha256\.v2:[0-9a-f]{64}$`)
 
 // ReadLock reads the lock of a project; without a file it is empty.
 func ReadLock(project fs.FS) (Lock, error) {
@@ -78,8 +75,9 @@ func ParseLock(data []byte) (Lock, error) {
 	}
 	lock := make(Lock, len(entries))
 	for _, alias := range slices.Sorted(maps.Keys(entries)) {
-		if !aliasForm.MatchString(alias) {
-			return nil, lockErrorf("'%s' cannot be the alias of a component; an alias is a letter, then letters, digits and '_'", sourcetree.Shown(alias))
+		if !model.ValidAlias(alias) {
+			return nil, lockErrorf("'%s' cannot be the alias of a component; an alias is a letter, then letters, digits and '_', %d at most",
+				sourcetree.Shown(alias), model.MaxName)
 		}
 		if lock[alias], err = pinOf(alias, entries[alias]); err != nil {
 			return nil, err
@@ -108,6 +106,8 @@ func pinOf(alias string, entry any) (Pin, error) {
 		}
 	}
 	switch {
+	case !model.ValidCommit(pin.Commit):
+		return Pin{}, lockErrorf("the commit of component '%s' is '%s', not 40 or 64 hex digits; lock the component again", alias, sourcetree.Shown(pin.Commit))
 	case !strings.HasPrefix(pin.Hash, hashPrefix):
 		return Pin{}, lockErrorf("the hash of component '%s' is outdated: it starts with '%s', not with '%s'; lock the component again",
 			alias, sourcetree.Shown(scheme(pin.Hash)), hashPrefix)

@@ -1,9 +1,7 @@
 package graph
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -100,18 +98,12 @@ func (g *Graph) undeclared(id, name string) error {
 	return err
 }
 
-// maxShown bounds how many cycles, and members of one, the text of an error names.
-const maxShown = 20
-
 func cycleError(cycles [][]string) error {
-	texts := make([]string, 0, maxShown+1)
-	for _, members := range cycles[:min(len(cycles), maxShown)] {
-		texts = append(texts, joined(members))
+	texts := make([]string, len(cycles))
+	for i, members := range cycles {
+		texts[i] = model.Listed(members, " -> ")
 	}
-	if n := len(cycles) - maxShown; n > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", n))
-	}
-	err := model.Errorf(model.CycleError, model.ClassUser, "dependency cycle: %s", strings.Join(texts, "; "))
+	err := model.Errorf(model.CycleError, model.ClassUser, "dependency cycle: %s", model.Listed(texts, "; "))
 	err.Cycles = cycles
 	err.Nodes = cycles[0]
 	err.Hint = "take one of the references or depends_on between them away"
@@ -119,15 +111,6 @@ func cycleError(cycles [][]string) error {
 		err.Hint = "take the reference or depends_on to itself away"
 	}
 	return err
-}
-
-// joined is the first members of a cycle, and how many there are beyond them.
-func joined(members []string) string {
-	text := strings.Join(members[:min(len(members), maxShown)], " -> ")
-	if n := len(members) - maxShown; n > 0 {
-		text += fmt.Sprintf(" -> and %d more", n)
-	}
-	return text
 }
 
 // cycles lists the members of every strongly connected component with more than one,

@@ -1,6 +1,9 @@
 package graph
 
-import "unicode/utf8"
+import (
+	"math"
+	"unicode/utf8"
+)
 
 // glob is a pattern of shell wildcards over a whole text (GR-20): '*' is any run of
 // characters, colons, dots and slashes included, '?' one character, '[seq]' one of a
@@ -79,13 +82,32 @@ func parseClass(text []rune, start int) (element, int) {
 	return class, end
 }
 
-// matches goes back to the last '*' alone, so that the work is bounded by the product of
-// the two lengths.
+// matches reports whether the glob matches the whole text.
 func (g glob) matches(text string) bool {
+	steps := math.MaxInt
+	return g.matchesWithin(text, &steps)
+}
+
+// matchesWithin goes back to the last '*' alone, so that the work is bounded by the product
+// of the two lengths. Each comparison takes a step, and one more for
+// every member of a class; with none left nothing matches.
+func (g glob) matchesWithin(text string, steps *int) bool {
 	at, pos := 0, 0
 	star, from := -1, 0
+	left := *steps
+	defer func() { *steps = left }()
 	for pos < len(text) {
-		r, size := utf8.DecodeRuneInString(text[pos:])
+		left--
+		if at < len(g) {
+			left -= len(g[at].ranges)
+		}
+		if left <= 0 {
+			return false
+		}
+		r, size := rune(text[pos]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[pos:])
+		}
 		switch {
 		case at < len(g) && g[at].kind == anyRun:
 			star, from = at, pos
@@ -107,7 +129,7 @@ func (g glob) matches(text string) bool {
 	return at == len(g)
 }
 
-func (e element) holds(r rune) bool {
+func (e *element) holds(r rune) bool {
 	switch e.kind {
 	case literal:
 		return e.literal == r

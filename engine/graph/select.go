@@ -11,6 +11,9 @@ import (
 const (
 	maxPatterns = 1_000
 	maxPattern  = 1_024 // bytes
+	// maxSteps bounds the comparisons of all patterns with all ids together: a glob may
+	// need the product of its length and that of an id.
+	maxSteps = 1 << 28
 )
 
 // Select resolves patterns to those of known that they match, sorted and distinct. A
@@ -22,11 +25,15 @@ func Select(patterns, known []string) ([]string, error) {
 		return nil, targetError("%d patterns are given, and %d is the most; use fewer, wider ones", len(patterns), maxPatterns)
 	}
 	selected := make(map[string]bool, len(patterns))
+	steps := maxSteps
 	for _, pattern := range patterns {
 		if len(pattern) > maxPattern {
 			return nil, targetError("the pattern '%.40s…' is longer than %d characters; name the resource by its id", pattern, maxPattern)
 		}
-		matched := match(pattern, known)
+		matched := match(pattern, known, &steps)
+		if steps <= 0 {
+			return nil, targetError("the patterns take too long to compare with %d ids, at '%.40s'; use fewer '*', or name resources by their ids", len(known), pattern)
+		}
 		if len(matched) == 0 {
 			return nil, unmatched(pattern, known)
 		}
@@ -42,7 +49,8 @@ func Select(patterns, known []string) ([]string, error) {
 	return ids, nil
 }
 
-func match(pattern string, known []string) []string {
+// match takes what it needs from steps, and gives up when there are none left.
+func match(pattern string, known []string, steps *int) []string {
 	for _, id := range []string{pattern, model.DefaultStack + ":" + pattern} {
 		if _, found := slices.BinarySearch(known, id); found {
 			return []string{id}
@@ -51,8 +59,11 @@ func match(pattern string, known []string) []string {
 	g := parseGlob(pattern)
 	var matched []string
 	for _, id := range known {
-		if g.matches(id) || g.matches(model.ShortID(id)) {
+		if short := model.ShortID(id); g.matchesWithin(id, steps) || short != id && g.matchesWithin(short, steps) {
 			matched = append(matched, id)
+		}
+		if *steps <= 0 {
+			return nil
 		}
 	}
 	return matched

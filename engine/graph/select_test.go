@@ -49,6 +49,8 @@ func TestSelectRefuses(t *testing.T) {
 		{"the empty pattern", []string{""}, known, []string{"''"}},
 		{"GR-21 nothing is known at all", []string{"x"}, nil, []string{"'x'", "neither the config nor the state"}},
 		{"a pattern too long", []string{strings.Repeat("a", 1025)}, known, []string{"1024 characters"}},
+		{"too much to compare", []string{"*" + strings.Repeat("a", 500) + "b"}, slices.Repeat([]string{"s:T:" + strings.Repeat("a", 1020)}, 2000), []string{"take too long", "2000 ids"}},
+		{"a class is as much as it has members", []string{"*[" + strings.Repeat("b", 500) + "a]" + strings.Repeat("a", 400) + "b"}, slices.Repeat([]string{"s:T:" + strings.Repeat("a", 1020)}, 2000), []string{"take too long"}},
 		{"too many of them", slices.Repeat([]string{"s:*"}, 1001), known, []string{"1001 patterns"}},
 	} {
 		t.Run(tc.why, func(t *testing.T) {

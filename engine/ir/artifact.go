@@ -37,8 +37,8 @@ const (
 	// what a state store takes of a value, and room for the layout.
 	maxArtifactDepth = 1024
 	// maxArtifactValues bounds the memory that a small file may ask for: "[]," is three
-	// bytes there and some sixty here.
-	maxArtifactValues = 5_000_000
+	// bytes there and some sixty here, and `{"a":1},` some four hundred. weigh counts them.
+	maxArtifactValues = 3_000_000
 	// maxArtifactKey is the length of a node id and of an output's key in bytes.
 	maxArtifactKey = 1024
 )
@@ -92,8 +92,13 @@ func (a *Artifact) Compilation(order []string) (*Compilation, error) {
 // Encode writes the file. The same artifact gives the same bytes everywhere. What
 // would have more than maxBytes, 0 for the default, is refused.
 func (a *Artifact) Encode(maxBytes int) ([]byte, error) {
-	w := artifactWriter{limit: limit(maxBytes, DefaultArtifactBytes)}
-	if err := w.value(a.file(), 0); err != nil {
+	file := a.file()
+	count := artifactWriter{limit: limit(maxBytes, DefaultArtifactBytes), counting: true}
+	if err := count.value(file, 0); err != nil { // before there is a text of any size
+		return nil, err
+	}
+	w := artifactWriter{limit: count.limit, out: make([]byte, 0, count.size())}
+	if err := w.value(file, 0); err != nil {
 		return nil, err
 	}
 	return w.out, nil

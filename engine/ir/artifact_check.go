@@ -40,7 +40,36 @@ func (a *Artifact) Check(schemas *model.Schemas) error {
 			return err
 		}
 	}
+	return a.checkReferences(schemas)
+}
+
+// checkReferences wants every reference, of nodes and of outputs, to read what the type of
+// its node has. Types of all nodes are known by now.
+func (a *Artifact) checkReferences(schemas *model.Schemas) error {
+	for i := range a.Document.Nodes {
+		n := &a.Document.Nodes[i]
+		for _, field := range sortedKeys(n.Properties) {
+			if ref, ok := a.dangling(n.Properties[field], schemas); ok {
+				return malformed("the artifact holds %s, whose %+.80q refers to %+.80q of %+.80q, which has none", n.ID, field, ref.Output, ref.NodeID)
+			}
+		}
+	}
+	for _, o := range a.Outputs {
+		if ref, ok := a.dangling(o.Value, schemas); ok {
+			return malformed("the artifact has the output %+.80q, which refers to %+.80q of %+.80q, which has none", o.Key, ref.Output, ref.NodeID)
+		}
+	}
 	return nil
+}
+
+// dangling is the first reference in v to what no node has.
+func (a *Artifact) dangling(v model.Value, schemas *model.Schemas) (model.Reference, bool) {
+	for _, ref := range model.References(v) {
+		if n := a.Document.Node(ref.NodeID); n == nil || schemas.Type(n.Type).Field(ref.Output) == nil {
+			return ref, true
+		}
+	}
+	return model.Reference{}, false
 }
 
 // checkPins wants the pins to be of the providers that the nodes name: pins are outside

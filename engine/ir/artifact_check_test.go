@@ -95,7 +95,7 @@ func schemas(t *testing.T, version string) *model.Schemas {
 
 // A provider may take for granted what its types promise, wherever a node comes from.
 func TestNodesConformToTheirTypes(t *testing.T) {
-	ref := model.Reference{NodeID: "s:local.File:other", Output: "checksum"}.Marker()
+	ref := model.Reference{NodeID: "s:local.File:n00000", Output: "checksum"}.Marker()
 	for _, tc := range []struct {
 		reason, field string
 		value         any
@@ -141,7 +141,7 @@ func TestNodesConformToTheirTypes(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			n := ir.Node{
-				ID: "s:local.File:n", Type: "local.File", Kind: model.KindResource, Provider: "local", ProviderVersion: "1.0.0",
+				ID: "s:local.File:n00000", Type: "local.File", Kind: model.KindResource, Provider: "local", ProviderVersion: "1.0.0",
 				Properties: map[string]any{"path": "p", "content": "", tc.field: tc.value},
 			}
 			err := artifactOf(t, &ir.Document{Nodes: []ir.Node{n}}).Check(schemas(t, "1.0.0"))
@@ -171,6 +171,15 @@ func TestCheckWantsWhatIsRegistered(t *testing.T) {
 		{"no pin for a provider that a node needs", func(a *ir.Artifact) { delete(a.Pins, "local") }, model.ArtifactError, "pins version"},
 		{"a pin beside what the nodes say", func(a *ir.Artifact) { a.Document.Nodes[0].ProviderVersion = "1.1.0" }, model.ArtifactError, `compiled with "1.1.0"`},
 		{"a pin for nothing", func(a *ir.Artifact) { a.Document.Nodes = nil }, model.ArtifactError, "no node of it needs"},
+		{"a property that reads what no node has", func(a *ir.Artifact) {
+			a.Document.Nodes[0].Properties["content"] = model.Reference{NodeID: a.Document.Nodes[0].ID, Output: "nope"}.Marker()
+		}, model.ArtifactError, `"content" refers to "nope"`},
+		{"an output that reads what no node has", func(a *ir.Artifact) {
+			a.Outputs[0].Value = []any{model.Reference{NodeID: a.Document.Nodes[0].ID, Output: "nope"}.Marker()}
+		}, model.ArtifactError, `"s:sum", which refers to "nope"`},
+		{"an output that reads no node", func(a *ir.Artifact) {
+			a.Outputs[0].Value = model.Reference{NodeID: "s:local.File:gone", Output: "checksum"}.Marker()
+		}, model.ArtifactError, `of "s:local.File:gone"`},
 		{"a field that is required", func(a *ir.Artifact) { delete(a.Document.Nodes[0].Properties, "path") }, model.ArtifactError, `"path" is required`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

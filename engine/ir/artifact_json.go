@@ -19,31 +19,34 @@ func decodeJSON(data []byte) (model.Value, error) {
 	if !utf8.Valid(data) {
 		return nil, malformed("the artifact is not JSON: it holds bytes that are not UTF-8")
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(data, &whole); err != nil { // the syntax of all of it, before anything is built
+	if err := json.Unmarshal(data, new(syntaxOnly)); err != nil { // of all of it, before anything is built
 		return nil, malformed("the artifact is not JSON: %w", err)
 	}
 	if loneSurrogate(data) {
 		return nil, model.Errorf(model.IRError, model.ClassUser, "the artifact holds a lone surrogate, which no encoding can carry")
 	}
-	d := jsonReader{tokens: json.NewDecoder(bytes.NewReader(data))}
+	if err := weigh(data); err != nil {
+		return nil, err
+	}
+	d := jsonReader{tokens: json.NewDecoder(bytes.NewReader(data)), keys: map[string]string{}}
 	d.tokens.UseNumber()
-	return d.value(0)
+	return d.value()
 }
 
-// jsonReader builds a value from the tokens of a text whose syntax is known to be good.
+// syntaxOnly takes any JSON and keeps nothing of it.
+type syntaxOnly struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (*syntaxOnly) UnmarshalJSON([]byte) error { return nil }
+
+// jsonReader builds a value from the tokens of a text whose syntax, depth and weight are
+// known to be good.
 type jsonReader struct {
 	tokens *json.Decoder
-	count  int
+	keys   map[string]string // short keys, which most objects share
 }
 
-func (d *jsonReader) value(depth int) (model.Value, error) {
-	if depth > maxArtifactDepth {
-		return nil, malformed("the artifact is nested deeper than %d levels", maxArtifactDepth)
-	}
-	if d.count++; d.count > maxArtifactValues {
-		return nil, malformed("the artifact holds more than %d values", maxArtifactValues)
-	}
+func (d *jsonReader) value() (model.Value, error) {
 	token, err := d.tokens.Token()
 	if err != nil {
 		return nil, malformed("the artifact is not JSON: %w", err)
@@ -51,9 +54,9 @@ func (d *jsonReader) value(depth int) (model.Value, error) {
 	switch token := token.(type) {
 	case json.Delim:
 		if token == '[' {
-			return d.list(depth)
+			return d.list()
 		}
-		return d.object(depth)
+		return d.object()
 	case json.Number:
 		number, err := model.NormalizeJSON(token)
 		if err != nil {
@@ -65,10 +68,10 @@ func (d *jsonReader) value(depth int) (model.Value, error) {
 	}
 }
 
-func (d *jsonReader) list(depth int) (model.Value, error) {
+func (d *jsonReader) list() (model.Value, error) {
 	items := []any{}
 	for d.tokens.More() {
-		item, err := d.value(depth + 1)
+		item, err := d.value()
 		if err != nil {
 			return nil, err
 		}
@@ -77,22 +80,34 @@ func (d *jsonReader) list(depth int) (model.Value, error) {
 	return items, d.end()
 }
 
-func (d *jsonReader) object(depth int) (model.Value, error) {
+func (d *jsonReader) object() (model.Value, error) {
 	members := map[string]any{}
 	for d.tokens.More() {
 		token, err := d.tokens.Token()
 		if err != nil {
 			return nil, malformed("the artifact is not JSON: %w", err)
 		}
-		key, _ := token.(string)
+		text, _ := token.(string)
+		key := d.key(text)
 		if _, taken := members[key]; taken {
 			return nil, malformed("the artifact holds the key %+.80q twice in one object", key)
 		}
-		if members[key], err = d.value(depth + 1); err != nil {
+		if members[key], err = d.value(); err != nil {
 			return nil, err
 		}
 	}
 	return members, d.end()
+}
+
+// key is text, one copy for all objects. What is kept that way is bounded.
+func (d *jsonReader) key(text string) string {
+	if kept, ok := d.keys[text]; ok {
+		return kept
+	}
+	if len(text) <= 64 && len(d.keys) < 1024 {
+		d.keys[text] = text
+	}
+	return text
 }
 
 // end reads a closing bracket.

@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -67,6 +66,7 @@ func artifactOf(value model.Value, limits ArtifactLimits) (*Artifact, error) {
 	r.componentPins(a.ComponentPins)
 	r.environments(a)
 	a.Document = r.document(file, limit(limits.MaxNodes, DefaultArtifactNodes))
+	r.outputReferences(a)
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -211,6 +211,22 @@ func (r *artifactReader) outputs(file map[string]any) []Output {
 	return outputs
 }
 
+// outputReferences wants every reference of an output to lead to a node: the hash does not
+// cover outputs, and one that never resolves would keep what is committed (EX-19) without
+// a word.
+func (r *artifactReader) outputReferences(a *Artifact) {
+	if r.err != nil {
+		return
+	}
+	for _, o := range a.Outputs {
+		for _, ref := range model.References(o.Value) {
+			if a.Document.Node(ref.NodeID) == nil {
+				r.fail("%s: %+.80q refers to %+.80q, which the artifact does not hold", keyOutputs, o.Key, ref.NodeID)
+			}
+		}
+	}
+}
+
 // canonical wants a value that digests can be made of.
 func (r *artifactReader) canonical(v any, what string) {
 	if _, err := CanonicalJSON(v); err != nil {
@@ -229,15 +245,10 @@ func (r *artifactReader) sorted(m map[string]any, key, what string) []string {
 	return texts
 }
 
-// What a lock file pins: an alias, and a commit of git in either of its lengths.
-var (
-	componentAlias  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-	componentCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-)
-
+// componentPins are what a lock file pins.
 func (r *artifactReader) componentPins(pins map[string]string) {
 	for _, alias := range sortedKeys(pins) {
-		if !componentAlias.MatchString(alias) || len(alias) > model.MaxName || !componentCommit.MatchString(pins[alias]) {
+		if !model.ValidAlias(alias) || !model.ValidCommit(pins[alias]) {
 			r.fail("%s: %+.80q with %+.80q is not the alias of a component with a commit", keyComponentPins, alias, pins[alias])
 		}
 	}

@@ -13,9 +13,13 @@ import (
 // level, keys sorted at every level, integers and floats kept apart, no newline at the
 // end (cli.md §15).
 type artifactWriter struct {
-	out   []byte
-	limit int
+	out      []byte
+	limit    int
+	counting bool // only how much is written is of interest
+	counted  int  // bytes that out held before
 }
+
+func (w *artifactWriter) size() int { return w.counted + len(w.out) }
 
 // value refuses what is too large while it grows: the indentation alone can make a
 // file a thousand times the size of what it holds.
@@ -26,7 +30,10 @@ func (w *artifactWriter) value(v any, depth int) error {
 	if err := w.scalarOrContainer(v, depth); err != nil {
 		return err
 	}
-	if len(w.out) > w.limit {
+	if w.counting && len(w.out) >= chunk {
+		w.counted, w.out = w.size(), w.out[:0]
+	}
+	if w.size() > w.limit {
 		return malformed("the artifact cannot be written: it has more than %d bytes; split the config", w.limit)
 	}
 	return nil

@@ -47,6 +47,9 @@ type PolicyBinding struct {
 	Level  string   // "mandatory" or "advisory"
 	Types  []string // nil = all types
 	Params map[string]any
+	// At is where the config declares it, zero when that is not known. No hash and no
+	// stored byte depends on it.
+	At model.Place
 }
 
 // Compilation is a config evaluated: everything that planning needs of it.
@@ -57,6 +60,7 @@ type Compilation struct {
 	Outputs      []Output          // in declaration order, keys distinct
 	Policies     []PolicyBinding   // in declaration order
 	Inputs       map[string]any    // exactly the inputs that were read, defaults included
+	InputTypes   map[string]string // input → Python's name of its default's type, of those with a default
 	EnvsDeclared []string          // sorted
 	EnvsSelected []string          // sorted
 	Pins         map[string]string // provider → version

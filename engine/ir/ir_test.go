@@ -320,6 +320,24 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+func TestPolicyTypesAreASet(t *testing.T) {
+	demanded := func(types ...string) string {
+		t.Helper()
+		digest, err := ir.PolicyBinding{Level: "mandatory", Types: types}.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return digest
+	}
+	types := []string{"b.C", "a.B"}
+	if demanded(types...) != demanded("a.B", "b.C") || demanded(types...) == demanded("a.B") {
+		t.Error("the digest is not that of the set of types")
+	}
+	if types[0] != "b.C" {
+		t.Error("the binding changed")
+	}
+}
+
 func TestPrefixedDigests(t *testing.T) {
 	digest, err := ir.PrefixedDigest(map[string]any{})
 	if want := "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"; err != nil || digest != want || ir.SHA256([]byte("{}")) != want {

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -17,6 +18,25 @@ func (c *Compilation) Declared(id string) model.Place {
 		return model.Place{}
 	}
 	return c.Origins[i]
+}
+
+// Warn adds a warning, once. The text of one in the config itself leaves the file's name
+// out.
+func (c *Compilation) Warn(config string, d model.Diagnostic) {
+	text := d.Message
+	if d.Line > 0 {
+		text = fmt.Sprintf("line %d, col %d: %s", d.Line, d.Col, d.Message)
+		if d.File != config {
+			text = d.File + ", " + text
+		}
+	}
+	if d.Hint != "" {
+		text += "; " + d.Hint
+	}
+	if !slices.Contains(c.Warnings, text) {
+		c.Warnings = append(c.Warnings, text)
+		c.Diagnostics = append(c.Diagnostics, d)
+	}
 }
 
 // Located is err, when it concerns nodes and has no position yet, at the declaration of

@@ -11,12 +11,16 @@ import (
 // build turns what was declared into the document, its graph and its hashes.
 func (ev *evaluation) build() (*Result, error) {
 	resources := ev.registry.sorted()
-	doc, pins := ev.document(resources)
+	doc, pins, err := ev.document(resources)
+	if err != nil {
+		return nil, err
+	}
 	c := &ir.Compilation{
 		Document:     doc,
 		Outputs:      ev.registry.outputs,
 		Policies:     ev.registry.policies,
 		Inputs:       ev.consumed,
+		InputTypes:   ev.defaults,
 		EnvsDeclared: ev.declaredEnvs(),
 		EnvsSelected: ev.selected,
 		Pins:         pins,
@@ -47,7 +51,7 @@ func (ev *evaluation) origins(resources []*resource) []model.Place {
 	return places
 }
 
-func (ev *evaluation) document(resources []*resource) (*ir.Document, map[string]string) {
+func (ev *evaluation) document(resources []*resource) (*ir.Document, map[string]string, error) {
 	doc := &ir.Document{Nodes: make([]ir.Node, 0, len(resources))}
 	pins := map[string]string{}
 	for _, res := range resources {
@@ -59,18 +63,33 @@ func (ev *evaluation) document(resources []*resource) (*ir.Document, map[string]
 			}
 			pins[provider] = version
 		}
-		doc.Nodes = append(doc.Nodes, res.node(version))
+		deps := res.dependencies()
+		// Inlined outputs bring references that no evaluation has paid for.
+		if err := ev.meter.Reserve(edgeBytes * int64(len(deps))); err != nil {
+			return nil, nil, err
+		}
+		doc.Nodes = append(doc.Nodes, res.node(version, deps))
 	}
-	return doc, pins
+	return doc, pins, nil
+}
+
+// edgeBytes is what an edge takes: in its node, both ways in the graph, and in what is
+// written of the document.
+const edgeBytes = 96
+
+// dependencies are the nodes that the properties read, sorted and distinct, after
+// outputs were inlined.
+func (r *resource) dependencies() []string {
+	var ids []string
+	for _, v := range r.properties {
+		ids = appendReferenced(ids, v)
+	}
+	slices.Sort(ids)
+	return slices.Clone(slices.Compact(ids))
 }
 
 // node is the IR of a resource, after its outputs were inlined.
-func (r *resource) node(version string) ir.Node {
-	var deps []string
-	for _, v := range r.properties {
-		deps = appendReferenced(deps, v)
-	}
-	slices.Sort(deps)
+func (r *resource) node(version string, deps []string) ir.Node {
 	return ir.Node{
 		ID:                  r.id,
 		Type:                r.class.typ.Name,
@@ -78,7 +97,7 @@ func (r *resource) node(version string) ir.Node {
 		Provider:            r.class.typ.Provider,
 		ProviderVersion:     version,
 		Properties:          r.properties,
-		Dependencies:        slices.Compact(deps),
+		Dependencies:        deps,
 		DependsOn:           r.dependsOn,
 		PreventDestroy:      r.lifecycle.preventDestroy,
 		CreateBeforeDestroy: r.lifecycle.createBeforeDestroy,

@@ -25,8 +25,9 @@ const maxDepth = 1000
 // times, and is written out each time: it costs steps and bytes accordingly.
 const (
 	sharedCost  = 4
-	markerBytes = 1024
-	mapParts    = 8 // how many parts an empty map and an empty dict weigh
+	markerBytes = 1024 // of a combinator
+	mapParts    = 8    // how many parts an empty map and an empty dict weigh
+	singleBytes = 448  // a map of one key, with its text, and a share of what a plan copies of it
 )
 
 // canonical is the form of a value in the IR (lang.md §12.1); root names it in errors.
@@ -51,7 +52,7 @@ type step struct {
 	index int
 }
 
-func (c *canonicalizer) errorf(format string, args ...any) error {
+func (c *canonicalizer) errorf(format string, args ...any) *model.Error {
 	var b strings.Builder
 	b.WriteString(c.root + c.field)
 	for _, s := range c.path {
@@ -105,7 +106,17 @@ func (c *canonicalizer) value(v starlark.Value) (model.Value, error) {
 	case *nested:
 		return c.nested(v)
 	}
-	return nil, c.errorf("is a %s, which cannot be part of a resource or an output", describe(v))
+	err := c.errorf("is a %s, which cannot be part of a resource or an output", describe(v))
+	if r, ok := v.(*resource); ok {
+		field := c.field
+		if len(c.path) > 0 {
+			field = c.path[len(c.path)-1].key
+		}
+		if meant := r.outputMeant(field); meant != "" {
+			err.Hint = "did you mean its '" + meant + "'?"
+		}
+	}
+	return nil, err
 }
 
 // at is the form of a part of the value at hand.
@@ -122,6 +133,13 @@ func (c *canonicalizer) at(s step, v starlark.Value) (model.Value, error) {
 // alloc accounts for n parts of a container: in the IR and in the snapshot beside it.
 func (c *canonicalizer) alloc(n int) error {
 	return py.MeterOf(c.thread).Alloc(2 * valueBytes * int64(n))
+}
+
+// mark accounts for a handle without operands: the maps of its marker, later copies of
+// them (a plan copies the two of a secret), and the text that
+// is made for it.
+func (c *canonicalizer) mark(maps, text int) error {
+	return py.MeterOf(c.thread).Alloc(singleBytes*int64(maps) + int64(text))
 }
 
 func (c *canonicalizer) list(v starlark.Indexable) (model.Value, error) {

@@ -170,7 +170,7 @@ func TestFailures(t *testing.T) {
 		line, col int
 		words     string
 	}{
-		{"7", "from atlantide.core import Nope", "LanguageError", 1, 1, "'Nope' 'atlantide.core'"},
+		{"7", "from atlantide.core import Nope", "LanguageError", 1, 28, "'Nope' 'atlantide.core'"},
 		{"9", "from atlantide import core", "LanguageError", 1, 1, "module"},
 		{"10", "from atlantide.providers.local import LocalProvider", "LanguageError", 1, 1, "'LocalProvider'"},
 		{"12", "x = 1\nfrom atlantide.components.acme import X", "RegistryError", 2, 1, "'acme'"},

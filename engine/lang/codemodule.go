@@ -55,7 +55,11 @@ func (ev *evaluation) importCode(t *starlark.Thread, in *codeModule, at, name st
 		if found, err := ev.find(at + "." + name); err == nil && found != nil && found.file != "" {
 			return nil, languageErrorf("'%s' of '%s' is a module; import the names you need from '%s.%s'", name, at, at, name)
 		}
-		return nil, ev.noSuchName(at, name, m.public())
+		err := ev.noSuchName(at, name, m.public())
+		if len(m.names) == 0 && err.Hint == "" {
+			err.Hint = "what it shows is in its __init__.py: define '" + name + "' there, import it there, or import from the module that does, as '" + at + ".MODULE'"
+		}
+		return nil, err
 	}
 	if in != nil && in.tree == m.tree {
 		return v, nil
@@ -122,7 +126,7 @@ func (ev *evaluation) load(t *starlark.Thread, at, name string) (*codeModule, er
 	switch {
 	case m == nil:
 		alias, _, _ := strings.Cut(strings.TrimPrefix(at, componentsPackage+"."), ".")
-		return nil, registryErrorf("component '%s' is not vendored, so '%s' cannot be imported from '%s'; fetch it with 'atlantide component add' or 'vendor', or put it below components/", alias, name, at)
+		return nil, ev.noComponent(alias, name, at)
 	case m.file == "":
 		return nil, registryErrorf("component '%s' has no module '%s', so '%s' cannot be imported from it", strings.TrimPrefix(m.tree, componentsPackage+"."), at, name)
 	case strings.HasSuffix(m.file, "/"): // a folder without an __init__.py is an empty package
@@ -173,6 +177,32 @@ func (ev *evaluation) find(at string) (*codeModule, error) {
 		break
 	}
 	return m, nil
+}
+
+// noComponent says where the folder of a component belongs, and what lies there instead.
+func (ev *evaluation) noComponent(alias, name, at string) error {
+	err := registryErrorf("component '%s' is not vendored, so '%s' cannot be imported from '%s'; put its folder at components/%s/, with an __init__.py", alias, name, at, alias)
+	for _, folder := range componentFolders {
+		own := path.Join(folder, alias)
+		switch dashed := path.Join(folder, strings.ReplaceAll(alias, "_", "-")); {
+		case ev.lies(own+".py", sourcetree.KindFile):
+			err.Hint = "a component is a folder: move " + own + ".py to " + own + "/__init__.py"
+			return err
+		case dashed != own && ev.lies(dashed, sourcetree.KindFolder):
+			err.Hint = "no import can name " + dashed + "/: rename it to " + own + "/"
+			return err
+		}
+	}
+	return err
+}
+
+// lies reports whether the source tree has a file or a folder at a path.
+func (ev *evaluation) lies(at string, kind sourcetree.Kind) bool {
+	if ev.code.reader == nil {
+		return false
+	}
+	found, err := ev.code.reader.Look(at)
+	return err == nil && found == kind
 }
 
 // componentFolder is where the component of that alias lies, "" when it lies nowhere.

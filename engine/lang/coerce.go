@@ -253,6 +253,12 @@ func (v *validation) union(t *model.FieldType, value starlark.Value, path string
 }
 
 func (v *validation) refuse(t *model.FieldType, value starlark.Value, path string) {
+	if r, ok := value.(*resource); ok {
+		v.fail(path, value, "must be %s, not the resource %s", typeText(t), r.class.typ.Class)
+		last := &v.problems[len(v.problems)-1]
+		last.given, last.near = r.class.typ.Class, r.outputMeant(path)
+		return
+	}
 	v.fail(path, value, "must be %s, not %s (%s)", typeText(t), py.Show(v.thread, value), py.TypeName(value))
 }
 

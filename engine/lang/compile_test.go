@@ -262,6 +262,59 @@ func TestHandleInTextWarns(t *testing.T) {
 	}
 }
 
+// A handle cannot tell what its value will be: whoever decides by one is warned, once a
+// place.
+func TestHandleDecidesWarns(t *testing.T) {
+	const head = "b=B('b',bucket='x')\nc=B('c',bucket='x')\n"
+	for _, c := range []struct {
+		reason, text string
+		places       []string // of the warnings
+	}{
+		{"a condition", "x = 1\nif b.arn:\n    x = 2", []string{"line 4, col 4"}},
+		{"a name", "h = b.arn\nx = 1 if h else 2", []string{"line 4, col 10"}},
+		{"not", "x = not b.arn", []string{"line 3, col 5"}},
+		{"bool()", "x = bool(b.arn)", []string{"line 3, col 5"}},
+		{"a combinator", "x = concat(b.arn, '/*') or 'y'", []string{"line 3, col 5"}},
+		{"an output of a stack", "x = [1 for i in [0] if StackReference('s').output('o')]", []string{"line 3, col 24"}},
+		{"a secret", "x = 1 if atlantide.secret('s') else 2", []string{"line 3, col 10"}},
+		{"==", "x = b.arn == 'y'", []string{"line 3, col 5"}},
+		{"!=, turned around", "x = 'y' != b.arn", []string{"line 3, col 5"}},
+		{"in a list of known values", "x = b.arn in ['y']", []string{"line 3, col 5"}},
+		{"a known value in a list of handles", "x = 'y' not in (b.arn,)", []string{"line 3, col 5"}},
+		{"in a loop, once a place", "for i in range(200):\n    x = b.arn == str(i)\n    y = 1 if b.arn else 2", []string{"line 4, col 9", "line 5, col 14"}},
+		{"whether it was given", "x = b.arn == None or b.arn != None or b.arn is None", nil},
+		{"which of the handles", "x = b.arn == c.arn\ny = c.arn in [b.arn]\nz = c.arn in {b.arn: 1}", nil},
+		{"known values", "x = b.bucket == 'x' and 'x' in [b.bucket]", nil},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			res, err := compileNamed(t, head+c.text, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(res.Warnings) != len(c.places) {
+				t.Fatalf("warnings %q, want %d", res.Warnings, len(c.places))
+			}
+			for i, want := range c.places {
+				if !strings.HasPrefix(res.Warnings[i], want+": ") || res.Diagnostics[i].Code != model.HandleDecides {
+					t.Errorf("warning %q is not at %s", res.Warnings[i], want)
+				}
+			}
+		})
+	}
+}
+
+// What ignore_changes names and the type has not is ignored in silence by a plan.
+func TestIgnoredFieldUnknownWarns(t *testing.T) {
+	res, err := compileNamed(t, "from atlantide.core import Lifecycle\nB('b',bucket='x',\n  lifecycle=Lifecycle(ignore_changes=['bucket', 'buckte']))", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "line 2, col 1: ignore_changes names 'buckte', which is no field of test.B; did you mean 'bucket'?"
+	if len(res.Warnings) != 1 || res.Warnings[0] != want || res.Diagnostics[0].Code != model.IgnoredFieldUnknown {
+		t.Errorf("warnings %q, want %q", res.Warnings, want)
+	}
+}
+
 func TestAllViolationsAreReported(t *testing.T) {
 	_, err := compile(t, "x = eval\nwhile True:\n    pass\nimport os\n", Options{})
 	var first *model.Error

@@ -281,7 +281,7 @@ func TestImportsOfComponents(t *testing.T) {
 		{why: "an alias that is not there", acme: acme{}, config: "x = 1\nfrom atlantide.components.other import Thing\n", kind: model.RegistryError, at: "2:1", says: []string{"'other'", "not vendored"}},
 		{why: "a loose file is no component", acme: acme{"../loose.py": "Thing = 1"}, config: "from atlantide.components.loose import Thing\n", kind: model.RegistryError, at: "1:1", says: []string{"'loose'"}},
 		{why: "a module that is not there", acme: acme{"__init__.py": ""}, config: "from atlantide.components.acme.web import Thing\n", kind: model.RegistryError, at: "1:1", says: []string{"'acme'", "'atlantide.components.acme.web'"}},
-		{why: "a name that is not there", acme: acme{"__init__.py": ""}, config: use, kind: model.LanguageError, at: "2:1", says: []string{"'Thing'", "atlantide.components.acme"}},
+		{why: "a name that is not there", acme: acme{"__init__.py": ""}, config: use, kind: model.LanguageError, at: "2:39", says: []string{"'Thing'", "atlantide.components.acme"}},
 		{why: "a module as a name", acme: acme{"Thing.py": ""}, config: use, kind: model.LanguageError, at: "2:1", says: []string{"is a module"}},
 		{why: "re-exported from a private module", acme: acme{"__init__.py": "from ._web import Thing", "_web.py": thing("", "pass")["__init__.py"]}, config: use,
 			kind: model.LanguageError, at: "2:1", says: []string{"'atlantide.components.acme._web'", "private"}},

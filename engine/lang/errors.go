@@ -60,7 +60,9 @@ func (ev *evaluation) classify(err error) *model.Error {
 
 func evaluationError(e *py.Error) *model.Error {
 	err := languageErrorf("evaluation error: %s: %s", e.Name, e.Message)
-	err.Hint = e.Hint
+	if err.Hint = e.Hint; err.Hint == "" {
+		err.Hint = hintHandle(e)
+	}
 	return err
 }
 

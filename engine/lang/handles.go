@@ -16,6 +16,8 @@ type handle interface {
 	starlark.Value
 	// marker is the handle in the IR.
 	marker(c *canonicalizer) (model.Value, error)
+	// of is the run that hears of questions the handle cannot answer; nil = none does.
+	of() *evaluation
 }
 
 func isHandle(v starlark.Value) bool {
@@ -24,22 +26,30 @@ func isHandle(v starlark.Value) bool {
 }
 
 // ref is the output of a node.
-type ref struct{ node, attr string }
+type ref struct {
+	node, attr string
+	run        *evaluation
+}
 
 // secretRef is a secret; provider is a text or None.
 type secretRef struct {
 	name     string
 	provider starlark.Value
+	run      *evaluation
 }
 
 // stackOutputRef is the output of a stack, of this config or another one.
-type stackOutputRef struct{ stack, name string }
+type stackOutputRef struct {
+	stack, name string
+	run         *evaluation
+}
 
 // transform joins values that may be handles.
 type transform struct {
 	object
 	op   string
 	args starlark.Tuple
+	run  *evaluation // of the first operand that is a handle
 
 	// The hash is made once, bottom up: operands may share operands at any depth.
 	hash    uint32
@@ -53,7 +63,7 @@ type transform struct {
 const maxOperandDepth = 1000
 
 func newTransform(op string, args ...starlark.Value) *transform {
-	x := &transform{op: op, args: args}
+	x := &transform{op: op, args: args, run: runOf(args)}
 	if x.depth = operandDepth(x.args, 0); x.depth > maxOperandDepth {
 		x.hashErr = py.TypeErrorf("unhashable type: 'Transform' nested deeper than %d levels", maxOperandDepth)
 		return x
@@ -120,9 +130,39 @@ func (ref) Freeze()            {}
 func (secretRef) Freeze()      {}
 func (stackOutputRef) Freeze() {}
 
-func (ref) Truth() starlark.Bool            { return true }
-func (secretRef) Truth() starlark.Bool      { return true }
-func (stackOutputRef) Truth() starlark.Bool { return true }
+// Truth of a handle is no answer; the run hears that it was asked for.
+func (r ref) Truth() starlark.Bool { return warnTruth(r) }
+
+// Truth is that of a handle.
+func (s secretRef) Truth() starlark.Bool { return warnTruth(s) }
+
+// Truth is that of a handle.
+func (s stackOutputRef) Truth() starlark.Bool { return warnTruth(s) }
+
+// Truth is that of a handle.
+func (x *transform) Truth() starlark.Bool { return warnTruth(x) }
+
+func (r ref) of() *evaluation            { return r.run }
+func (s secretRef) of() *evaluation      { return s.run }
+func (s stackOutputRef) of() *evaluation { return s.run }
+func (x *transform) of() *evaluation     { return x.run }
+
+// runOf is the run of the first handle among operands, the elements of a list included.
+func runOf(operands starlark.Tuple) *evaluation {
+	for _, v := range operands {
+		switch v := v.(type) {
+		case handle:
+			return v.of()
+		case *starlark.List:
+			for i := range v.Len() {
+				if h, ok := v.Index(i).(handle); ok {
+					return h.of()
+				}
+			}
+		}
+	}
+	return nil
+}
 
 func (r ref) Hash() (uint32, error) { return hashTexts("ref", r.node, r.attr) }
 func (s secretRef) Hash() (uint32, error) {
@@ -135,15 +175,24 @@ func hashTexts(parts ...string) (uint32, error) {
 	return starlark.String(strings.Join(parts, "\x00")).Hash()
 }
 
-func (r ref) marker(*canonicalizer) (model.Value, error) {
+func (r ref) marker(c *canonicalizer) (model.Value, error) {
+	if err := c.mark(1, len(r.node)+len(r.attr)); err != nil {
+		return nil, err
+	}
 	return model.Reference{NodeID: r.node, Output: r.attr}.Marker(), nil
 }
 
-func (s secretRef) marker(*canonicalizer) (model.Value, error) { //nolint:unparam // the interface asks for the error
+func (s secretRef) marker(c *canonicalizer) (model.Value, error) {
+	if err := c.mark(3, 0); err != nil {
+		return nil, err
+	}
 	return model.SecretRef{Name: s.name, Provider: text(s.provider)}.Marker(), nil
 }
 
-func (s stackOutputRef) marker(*canonicalizer) (model.Value, error) { //nolint:unparam // the interface asks for the error
+func (s stackOutputRef) marker(c *canonicalizer) (model.Value, error) {
+	if err := c.mark(1, len(s.stack)+len(s.name)); err != nil {
+		return nil, err
+	}
 	return model.StackOutputMarker(s.stack + ":" + s.name), nil
 }
 
@@ -330,7 +379,7 @@ func (unsetField) Hash() (uint32, error)                   { return 0x0a75e7, ni
 func (unsetField) PyRepr(*starlark.Thread) (string, error) { return "UNSET", nil }
 
 // handleNames is the part of atlantide.core that makes handles.
-func handleNames() starlark.StringDict {
+func (ev *evaluation) handleNames() starlark.StringDict {
 	d := combinators()
 	d["UNSET"] = unsetField{}
 	d["Ref"] = newClass("Ref", func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -338,16 +387,16 @@ func handleNames() starlark.StringDict {
 		if err != nil {
 			return nil, err
 		}
-		return ref{node: p[0], attr: p[1]}, nil
+		return ref{node: p[0], attr: p[1], run: ev}, nil
 	})
 	d["StackOutputRef"] = newClass("StackOutputRef", func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		p, err := bindTexts("StackOutputRef", args, kwargs, "stack", "name")
 		if err != nil {
 			return nil, err
 		}
-		return stackOutputRef{stack: p[0], name: p[1]}, nil
+		return stackOutputRef{stack: p[0], name: p[1], run: ev}, nil
 	})
-	d["SecretRef"] = newClass("SecretRef", newSecretRef("SecretRef"))
+	d["SecretRef"] = newClass("SecretRef", ev.newSecretRef("SecretRef"))
 	d["Transform"] = newClass("Transform", func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		p, err := py.BindArgs("Transform", []string{"op", "args"}, args, kwargs)
 		if err != nil {
@@ -366,7 +415,7 @@ func handleNames() starlark.StringDict {
 	return d
 }
 
-func newSecretRef(function string) nativeFunc {
+func (ev *evaluation) newSecretRef(function string) nativeFunc {
 	return func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		p, err := py.BindArgs(function, []string{"name", "provider?"}, args, kwargs)
 		if err != nil {
@@ -382,7 +431,7 @@ func newSecretRef(function string) nativeFunc {
 		} else if _, ok := provider.(starlark.String); !ok {
 			return nil, py.TypeErrorf("%s() provider must be a str or None, not %s", function, py.TypeName(provider))
 		}
-		return secretRef{name: string(name), provider: provider}, nil
+		return secretRef{name: string(name), provider: provider, run: ev}, nil
 	}
 }
 
@@ -407,14 +456,15 @@ func bindTexts(function string, args starlark.Tuple, kwargs []starlark.Tuple, na
 type stackReference struct {
 	object
 	stack string
+	run   *evaluation
 }
 
-func newStackReference(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (ev *evaluation) newStackReference(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	p, err := bindTexts("StackReference", args, kwargs, "stack")
 	if err != nil {
 		return nil, err
 	}
-	return &stackReference{stack: p[0]}, nil
+	return &stackReference{stack: p[0], run: ev}, nil
 }
 
 func (s *stackReference) Type() string { return "StackReference" }
@@ -434,7 +484,7 @@ func (s *stackReference) Attr(name string) (starlark.Value, error) {
 			if err != nil {
 				return nil, err
 			}
-			return stackOutputRef{stack: s.stack, name: p[0]}, nil
+			return stackOutputRef{stack: s.stack, name: p[0], run: s.run}, nil
 		}), nil
 	}
 	return nil, nil
@@ -448,5 +498,5 @@ func (s *stackReference) PyGetItem(_ *starlark.Thread, key starlark.Value) (star
 	if !ok {
 		return nil, py.TypeErrorf("the name of a stack output must be a str, not %s", py.TypeName(key))
 	}
-	return stackOutputRef{stack: s.stack, name: string(name)}, nil
+	return stackOutputRef{stack: s.stack, name: string(name), run: s.run}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.starlark.net/starlark"
 
@@ -26,6 +27,12 @@ var absent = map[string]string{
 	"uuid":       "use uuid5(namespace, name)",
 	"Exception":  "there are no exceptions: guard with 'if'",
 	"isinstance": "a config cannot ask for types: pass values of one type",
+	"true":       "did you mean 'True'?",
+	"false":      "did you mean 'False'?",
+	"none":       "did you mean 'None'?",
+	"null":       "did you mean 'None'?",
+	"nil":        "did you mean 'None'?",
+	"undefined":  "did you mean 'None'?",
 }
 
 // undefined is the error of a name that is bound nowhere, where it is read.
@@ -52,13 +59,70 @@ func (ev *evaluation) undefined(t *starlark.Thread, name string) error {
 	return err
 }
 
-// hintHandle says how values known at apply are joined, when an operator refuses one.
-func hintHandle(err error, operands starlark.Tuple) error {
-	python, ok := err.(*py.Error) //nolint:errorlint // the operator's own error, not one from inside of it
-	if ok && slices.ContainsFunc(operands, isHandle) {
-		python.Hint = "a handle is known at apply only: join it with concat() or interpolate()"
+// handleTypes are the handles by the names that messages give them.
+var handleTypes = map[string]bool{"Ref": true, "SecretRef": true, "StackOutputRef": true, "Transform": true}
+
+// aboutHandle is the handle that the message of an error names as the type of a value,
+// "" when it names none.
+func aboutHandle(message string) string {
+	for word := range strings.FieldsFuncSeq(message, func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
+		if name := strings.Trim(word, `'"()`); handleTypes[name] {
+			return name
+		}
 	}
-	return err
+	return ""
+}
+
+// hintHandle says what a handle is and how texts are made of it, where an operation
+// refused one.
+func hintHandle(e *py.Error) string {
+	if e.Name != "TypeError" && e.Name != "AttributeError" {
+		return ""
+	}
+	if name := aboutHandle(e.Message); name != "" {
+		return "a " + name + " is a handle, known at apply only: make texts of it with concat(), interpolate() or join(sep, parts)"
+	}
+	return ""
+}
+
+// maxListed bounds the attributes that one hint lists.
+const maxListed = 30
+
+// hintAttributes says what can be read of a value of the surface, when what was asked for
+// is near none of it.
+func hintAttributes(err error, of starlark.Value, name string) error {
+	python, ok := err.(*py.Error) //nolint:errorlint // the access's own error, not one from inside of it
+	if !ok || python.Name != "AttributeError" || python.Hint != "" || isHandle(of) {
+		return err
+	}
+	var names []string
+	switch of := of.(type) {
+	case *resource:
+		for i := range of.class.typ.Fields {
+			names = append(names, of.class.typ.Fields[i].Name)
+		}
+	case *stackReference:
+		python.Hint = "read an output of the stack with output(name)"
+		return python
+	case *api, *nested, *stack, *environment:
+		names = of.(interface{ AttrNames() []string }).AttrNames()
+	}
+	if len(names) == 0 || len(names) > 10*maxListed {
+		return err
+	}
+	slices.Sort(names)
+	for _, known := range names {
+		if strings.HasSuffix(known, "_"+name) {
+			python.Hint = "did you mean '" + known + "'?"
+			return python
+		}
+	}
+	more := ""
+	if len(names) > maxListed {
+		names, more = names[:maxListed], " and more"
+	}
+	python.Hint = "it has " + strings.Join(names, ", ") + more
+	return python
 }
 
 func importHint(name string, modules []string) string {
@@ -145,12 +209,46 @@ func (m *module) exports() []string {
 
 // noSuchName is the error of a name that a module does not define: where it is defined,
 // or what the module has that is near.
-func (ev *evaluation) noSuchName(path, name string, exports []string) error {
+func (ev *evaluation) noSuchName(path, name string, exports []string) *model.Error {
 	err := languageErrorf("cannot import name '%s' from '%s'; it defines no such name", name, path)
-	if homes := ev.modulesWith(name); len(homes) > 0 {
+	err.Cause = &importedError{name}
+	err.Hint = model.DidYouMean(name, exports)
+	switch homes := ev.modulesWith(name); {
+	case path == "atlantide" && ev.builtins["atlantide"].(*api).attrs.Has(name):
+		err.Hint = "'atlantide' needs no import: write atlantide." + name + "(…)"
+	case len(homes) > 0:
 		err.Hint = "write 'from " + homes[0] + " import " + name + "'"
-	} else {
-		err.Hint = model.DidYouMean(name, exports)
+	case err.Hint == "":
+		err.Hint = eitherOf(holding(name, exports))
 	}
 	return err
+}
+
+// importedError is the cause of the error of an import: the name that is not there.
+type importedError struct{ name string }
+
+func (*importedError) Error() string { return "the module has no such name" }
+
+// maxEither bounds the names of one suggestion.
+const maxEither = 4
+
+// holding are the names of which one that was given is a part, as Role is of IamRole.
+func holding(part string, names []string) []string {
+	if len(part) < 3 || !unicode.IsUpper(rune(part[0])) {
+		return nil
+	}
+	var found []string
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if strings.Contains(name, part) && len(found) < maxEither {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func eitherOf(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "did you mean '" + strings.Join(names, "' or '") + "'?"
 }

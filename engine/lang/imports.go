@@ -58,7 +58,7 @@ func (ev *evaluation) coreNames() starlark.StringDict {
 		"Component":  componentBase,
 		"child":      py.NewNative("child", ev.child),
 	}
-	for _, part := range []starlark.StringDict{ev.stackNames(), handleNames(), errorNames(coreErrors)} {
+	for _, part := range []starlark.StringDict{ev.stackNames(), ev.handleNames(), errorNames(coreErrors)} {
 		maps.Copy(core, part)
 	}
 	return core

@@ -158,6 +158,9 @@ func (in *inliner) value(v model.Value) (model.Value, error) {
 		}
 		return out, nil
 	case map[string]any:
+		if whole(v) {
+			return v, in.produce(1)
+		}
 		out := make(map[string]any, len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			s, err := in.value(v[k])
@@ -169,6 +172,15 @@ func (in *inliner) value(v model.Value) (model.Value, error) {
 		return out, nil
 	}
 	return v, nil
+}
+
+// whole reports whether v is a marker without operands. Markers are never changed, and
+// there may be very many.
+func whole(v model.Value) bool {
+	_, reference := model.AsReference(v)
+	_, secret := model.AsSecretRef(v)
+	_, output := model.AsStackOutput(v)
+	return reference || secret || output
 }
 
 func (in *inliner) produce(n int) error {

@@ -15,7 +15,7 @@ type api struct {
 func (ev *evaluation) handle() starlark.Value {
 	attrs := py.Helpers()
 	attrs["input"] = py.NewNative("input", ev.input)
-	attrs["secret"] = py.NewNative("secret", newSecretRef("secret"))
+	attrs["secret"] = py.NewNative("secret", ev.newSecretRef("secret"))
 	return &api{attrs: attrs}
 }
 
@@ -35,6 +35,9 @@ func (ev *evaluation) input(t *starlark.Thread, args starlark.Tuple, kwargs []st
 	if !ok {
 		return nil, py.TypeErrorf("input() name must be a str, not %s", py.TypeName(p[0]))
 	}
+	if p[1] != nil {
+		ev.defaults[string(name)] = py.TypeName(p[1])
+	}
 	if given, ok := ev.options.Inputs[string(name)]; ok {
 		v := fromModel(given)
 		if err := chargeCopy(t, v); err != nil {
@@ -44,7 +47,7 @@ func (ev *evaluation) input(t *starlark.Thread, args starlark.Tuple, kwargs []st
 		return v, nil
 	}
 	if p[1] == nil {
-		return nil, languageErrorf("input '%s' is not set; pass it with -var, set it under [inputs], or give a default", string(name))
+		return nil, languageErrorf("input '%s' is not set; pass it with --var, set it under [inputs], or give a default", string(name))
 	}
 	recorded, err := canonical(t, p[1], "input '"+string(name)+"'")
 	if err != nil {

@@ -23,8 +23,7 @@ func makeOperators() starlark.StringDict {
 	}
 	for _, op := range lower.BinaryOps {
 		addIntrinsic(d, lower.Binary(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			v, err := py.Binary(t, op, args[0], args[1])
-			return v, hintHandle(err, args)
+			return py.Binary(t, op, args[0], args[1])
 		})
 	}
 	for _, op := range lower.UnaryOps {
@@ -33,8 +32,13 @@ func makeOperators() starlark.StringDict {
 		})
 	}
 	for _, op := range lower.CompareOps {
+		equality := op == "==" || op == "!=" || op == "in" || op == "not in"
 		addIntrinsic(d, lower.Compare(op), func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			return py.Compare(t, op, args[0], args[1])
+			v, err := py.Compare(t, op, args[0], args[1])
+			if err == nil && equality {
+				v = compared(t, op, args[0], args[1], v)
+			}
+			return v, err
 		})
 	}
 	return d
@@ -52,7 +56,11 @@ var valueIntrinsics = map[string]intrinsic{
 		return starlark.Bool(args[0] != unset), nil
 	},
 	lower.GetAttr: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-		return py.GetAttr(t, args[0], text(args[1]))
+		v, err := py.GetAttr(t, args[0], text(args[1]))
+		if err != nil {
+			err = hintAttributes(err, args[0], text(args[1]))
+		}
+		return v, err
 	},
 	lower.GetItem: func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 		return py.GetItem(t, args[0], args[1])

@@ -8,7 +8,6 @@ import (
 	"go.starlark.net/starlark"
 	star "go.starlark.net/syntax"
 
-	"github.com/atlantide-org/atlantide-operator/engine/lang/py"
 	"github.com/atlantide-org/atlantide-operator/engine/lang/syntax"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -23,6 +22,7 @@ func (ev *evaluation) failure(err error) error {
 		ev.locate(&located, eval.CallStack)
 		located.Related = append(ev.argumentPlaces(err, eval.CallStack), located.Related...)
 	}
+	ev.atImported(&located, err)
 	located.Related = append(ev.firstDeclared(err), located.Related...)
 	located.Related = located.Related[:min(len(located.Related), model.MaxRelated)]
 	if located.Line > 0 && located.File == "" {
@@ -177,6 +177,31 @@ func (ev *evaluation) argumentPlaces(err error, stack starlark.CallStack) []mode
 	return places
 }
 
+// atImported moves the error of an import to the name that it is about, where that stands
+// on the line of the import. The text is parsed once more for it.
+func (ev *evaluation) atImported(e *model.Error, err error) {
+	imported, ok := errors.AsType[*importedError](err)
+	if !ok || e.Line == 0 || len(e.Related) > 0 {
+		return
+	}
+	tree, err := syntax.Parse(ev.file, strings.Join(ev.lines, "\n"))
+	if err != nil {
+		return
+	}
+	for _, s := range tree.Body {
+		from, ok := s.(*syntax.ImportFrom)
+		if !ok || from.Line != e.Line || from.Col != e.Col {
+			continue
+		}
+		for _, alias := range from.Names {
+			if alias.Name == imported.name && alias.Line == e.Line {
+				e.Col = alias.Col
+				return
+			}
+		}
+	}
+}
+
 // keywordsAt are the keyword arguments of the call that begins at a place.
 func keywordsAt(tree *syntax.Module, at syntax.Pos) []syntax.Keyword {
 	var found []syntax.Keyword
@@ -189,43 +214,4 @@ func keywordsAt(tree *syntax.Module, at syntax.Pos) []syntax.Keyword {
 		})
 	}
 	return found
-}
-
-// warnHandle notes that a handle is about to be written into a text: the text will
-// hold the handle's name, not its value (LX-14).
-func (ev *evaluation) warnHandle(t *starlark.Thread, v starlark.Value) {
-	if !isHandle(v) {
-		return
-	}
-	at := model.Place{}
-	for i := range t.CallStackDepth() {
-		if at = ev.placeOf(t.DebugFrame(i).Position()); at.Line > 0 {
-			break
-		}
-	}
-	at.Source = ev.line(at.File, at.Line)
-	ev.warn(model.Diagnostic{
-		Place:    at.Extended(),
-		Code:     model.HandleInText,
-		Severity: model.SeverityWarning,
-		Message:  fmt.Sprintf("a %s is written into a text; its value is known at apply only", py.TypeName(v)),
-		Hint:     "use interpolate() or concat()",
-	})
-}
-
-// maxWarnings bounds what a loop can say.
-const maxWarnings = 100
-
-func (ev *evaluation) warn(d model.Diagnostic) {
-	place := fmt.Sprintf("line %d, col %d", d.Line, d.Col)
-	if d.File != ev.file {
-		place = d.File + ", " + place
-	}
-	text := place + ": " + d.Message + "; " + d.Hint
-	if ev.warned[text] || len(ev.warnings) >= maxWarnings {
-		return
-	}
-	ev.warned[text] = true
-	ev.warnings = append(ev.warnings, text)
-	ev.diagnostics = append(ev.diagnostics, d)
 }

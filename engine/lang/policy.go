@@ -65,7 +65,7 @@ func (ev *evaluation) enforce(t *starlark.Thread, args starlark.Tuple, kwargs []
 	if !ok {
 		return nil, policyErrorf("enforce(): the name of a policy must be a str, not %s (%s)", py.Show(t, all[0]), py.TypeName(all[0]))
 	}
-	b := ir.PolicyBinding{Name: string(name), Level: mandatory, Params: map[string]any{}}
+	b := ir.PolicyBinding{Name: string(name), Level: mandatory, Params: map[string]any{}, At: ev.placeAt(ev.origin(t)).Extended()}
 	if level != nil {
 		s, ok := level.(starlark.String)
 		if !ok || s != mandatory && s != advisory {

@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		{"146", "from atlantide.core.tuning import X", "1:1", "atlantide.core.tuning"},
 		{"146", "from atlantide.core._tree import X", "1:1", "atlantide.core._tree"},
 		{"146", "from atlantide.testing import Compiled", "1:1", "atlantide.testing"},
-		{"147", "from atlantide.core.stack import Literal", "1:1", "'Literal'"},
+		{"147", "from atlantide.core.stack import Literal", "1:34", "'Literal'"},
 	} {
 		_, err := compile(t, c.text, Options{})
 		e, ok := errors.AsType[*model.Error](err)

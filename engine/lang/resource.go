@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -131,6 +132,7 @@ func (c *resourceClass) CallInternal(t *starlark.Thread, args starlark.Tuple, kw
 	if res.lifecycle, err = lifecycleOf(given.lifecycle); err != nil {
 		return nil, err
 	}
+	c.warnIgnored(t, res.lifecycle)
 	if res.dependsOn, err = nodeIDs(t, given.dependsOn); err != nil {
 		return nil, err
 	}
@@ -317,6 +319,9 @@ func nodeIDs(t *starlark.Thread, v starlark.Value) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := py.MeterOf(t).Reserve(edgeBytes * int64(len(elements))); err != nil {
+		return nil, err
+	}
 	ids := make([]string, 0, len(elements))
 	for _, e := range elements {
 		switch e := e.(type) {
@@ -339,13 +344,36 @@ func describe(v starlark.Value) string {
 	return py.TypeName(v)
 }
 
+// outputMeant is what of a resource was probably meant where the resource itself stands,
+// as the value of a field: ".arn".
+func (r *resource) outputMeant(field string) string {
+	var outputs []string
+	for i := range r.class.typ.Fields {
+		if f := &r.class.typ.Fields[i]; f.Mutability == model.Computed {
+			outputs = append(outputs, f.Name)
+		}
+	}
+	for _, name := range outputs {
+		if field == name || strings.HasSuffix(field, "_"+name) {
+			return "." + name
+		}
+	}
+	if i := slices.Index(outputs, "arn"); i >= 0 {
+		return ".arn"
+	}
+	if len(outputs) == 0 {
+		return ""
+	}
+	return "." + outputs[0]
+}
+
 func (r *resource) Type() string { return r.class.typ.Class }
 
 // Attr reads a field: an input as its value, a computed one as a reference.
 func (r *resource) Attr(name string) (starlark.Value, error) {
 	if f := r.class.typ.Field(name); f != nil {
 		if f.Mutability == model.Computed {
-			return ref{node: r.id, attr: name}, nil
+			return ref{node: r.id, attr: name, run: r.class.ev}, nil
 		}
 		return copyOf(r.class.ev.meter, r.fields[name])
 	}

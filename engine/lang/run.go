@@ -30,11 +30,14 @@ type evaluation struct {
 	saved   []ambient // of the stacks and regions that are open
 
 	registry registry
-	consumed map[string]any // inputs read
-	config   *configValue   // the one Config of the run
+	consumed map[string]any    // inputs read
+	defaults map[string]string // their defaults' types
+	config   *configValue      // the one Config of the run
 	selected []string
 	warnings []string
 	warned   map[string]bool
+	decided  map[star.Position]bool // where a handle was asked what it cannot tell
+	thread   *starlark.Thread       // that runs now
 	// diagnostics are the warnings with their places.
 	diagnostics []model.Diagnostic
 }
@@ -49,7 +52,9 @@ func newEvaluation(o Options, meter *py.Meter, file string, lines []string) *eva
 		ambient:  ambient{stack: model.DefaultStack},
 		registry: newRegistry(o.MaxNodes),
 		consumed: map[string]any{},
+		defaults: map[string]string{},
 		warned:   map[string]bool{},
+		decided:  map[star.Position]bool{},
 		sources:  newSources(o.Source),
 		code:     newCodeModules(o.Source),
 	}
@@ -66,6 +71,8 @@ func (ev *evaluation) run(file *star.File, predeclared starlark.StringDict) erro
 	}
 	thread := &starlark.Thread{Name: ev.file}
 	ev.meter.Attach(thread)
+	defer func(above *starlark.Thread) { ev.thread = above }(ev.thread)
+	ev.thread = thread
 	if _, err := program.Init(thread, predeclared); err != nil {
 		return ev.failure(err)
 	}

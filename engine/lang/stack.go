@@ -278,7 +278,7 @@ func (ev *evaluation) stackNames() starlark.StringDict {
 	}
 	return starlark.StringDict{
 		"Stack":          newClass("Stack", newStack),
-		"StackReference": newClass("StackReference", newStackReference),
+		"StackReference": newClass("StackReference", ev.newStackReference),
 		"region":         py.NewNative("region", newRegion),
 		"output":         py.NewNative("output", ev.output),
 		"DEFAULT_STACK":  starlark.String(model.DefaultStack),
@@ -320,5 +320,5 @@ func (ev *evaluation) output(t *starlark.Thread, args starlark.Tuple, kwargs []s
 	if err := ev.registry.addOutput(stack+":"+string(name), value, ev.origin(t)); err != nil {
 		return nil, err
 	}
-	return stackOutputRef{stack: stack, name: string(name)}, nil
+	return stackOutputRef{stack: stack, name: string(name), run: ev}, nil
 }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -47,15 +48,28 @@ type Stored struct {
 // Acquire implements Locker.
 func (l *Stored) Acquire(ctx context.Context) (Handle, error) {
 	owner := l.owner()
+	h, err := l.take(ctx, owner)
+	if err != nil && model.ClassOf(err) == model.ClassTransient && !model.IsKind(err, model.LockError) && ctx.Err() == nil {
+		h, err = l.take(ctx, owner) // its answer may have been lost
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Check(); err != nil { // taking the lock took longer than it lasts
+		return nil, errors.Join(err, l.Records.ClearHolder(ctx, l.Partition, h.fence))
+	}
+	l.event(EventAcquire, owner, "")
+	h.start()
+	return h, nil
+}
+
+func (l *Stored) take(ctx context.Context, owner string) (*storedHandle, error) {
 	sent, wall := l.now(), l.wall()
 	fence, err := l.Records.TakeLock(ctx, l.Partition, owner, l.Times.TTL)
 	if err != nil {
 		return nil, err
 	}
-	h := &storedHandle{lock: l, fence: fence, began: sent, wall: wall, deadline: sent.Add(l.Times.TTL - l.Times.Grace), lost: make(chan struct{})}
-	l.event(EventAcquire, owner, "")
-	h.start()
-	return h, nil
+	return &storedHandle{lock: l, fence: fence, began: sent, wall: wall, deadline: sent.Add(l.Times.TTL - l.Times.Grace), lost: make(chan struct{})}, nil
 }
 
 func (l *Stored) event(phase, owner, reason string) {

@@ -26,6 +26,9 @@ type records struct {
 	ends     time.Time
 	passed   time.Duration // what the store's clock is ahead
 	renewals int
+	takes    int
+	outages  int                             // how many of the first takes get no answer
+	slow     time.Duration                   // how long a take lasts
 	renew    func(ctx context.Context) error // instead of renewing, unless nil
 	clear    error
 }
@@ -35,7 +38,15 @@ func (r *records) now() time.Time { return time.Now().Add(r.passed) }
 func (r *records) TakeLock(_ context.Context, _, holder string, ttl time.Duration) (model.Fence, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.fence.Holder != "" && r.now().Before(r.ends) {
+	r.takes++
+	if r.slow > 0 {
+		<-time.NewTimer(r.slow).C
+	}
+	if r.takes <= r.outages { // it lands, and the answer is lost
+		r.fence, r.ends = model.Fence{Epoch: r.fence.Epoch + 1, Holder: holder}, r.now().Add(ttl)
+		return model.Fence{}, model.Errorf(model.StateError, model.ClassTransient, "unreachable")
+	}
+	if r.fence.Holder != "" && r.fence.Holder != holder && r.now().Before(r.ends) {
 		return model.Fence{}, model.Errorf(model.LockError, model.ClassTransient, "held by %s", r.fence.Holder)
 	}
 	r.fence, r.ends = model.Fence{Epoch: r.fence.Epoch + 1, Holder: holder}, r.now().Add(ttl)
@@ -269,6 +280,35 @@ func TestClocks(t *testing.T) {
 		}
 		h.Abandon()
 	}
+}
+
+// A lock whose answer was lost is asked for once more, by the same owner.
+func TestAcquireThroughAnOutage(t *testing.T) {
+	for _, c := range []struct {
+		outages int
+		ok      bool
+	}{{1, true}, {2, false}} {
+		r := &records{outages: c.outages}
+		l := &lease.Stored{Records: r, Times: times(t)}
+		h, err := l.Acquire(t.Context())
+		if (err == nil) != c.ok || r.takes != 2 {
+			t.Errorf("%d outages: %v after %d tries", c.outages, err, r.takes)
+		}
+		if err == nil && (h.Check() != nil || h.Fence() != r.fence || h.Release(t.Context()) != nil) {
+			t.Errorf("the handle has %+v, the store %+v", h.Fence(), r.fence)
+		}
+	}
+}
+
+// A lock that took longer to take than it lasts is none, and is given back.
+func TestAcquireTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &records{slow: 270 * time.Second}
+		l := &lease.Stored{Records: r, Times: times(t)}
+		if _, err := l.Acquire(t.Context()); !model.IsKind(err, model.LeaseLostError) || r.fence.Holder != "" {
+			t.Errorf("%v; held by %q", err, r.fence.Holder)
+		}
+	})
 }
 
 func TestReleaseThatFails(t *testing.T) {

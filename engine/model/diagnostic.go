@@ -47,6 +47,18 @@ const MaxRelated = 8
 // then holds the handle's name and not its value (LX-14).
 const HandleInText Kind = "HandleInText"
 
+// HandleDecides is the code of the warning that a handle was asked whether it is true, or
+// compared with something known: the answer says nothing about its value.
+const HandleDecides Kind = "HandleDecides"
+
+// IgnoredFieldUnknown is the code of the warning that ignore_changes names what is no
+// field of the resource's type, so that nothing is ignored.
+const IgnoredFieldUnknown Kind = "IgnoredFieldUnknown"
+
+// PolicyWithoutEffect is the code of the warning that an enforce() judges nothing, or not
+// by the parameters that were meant.
+const PolicyWithoutEffect Kind = "PolicyWithoutEffect"
+
 // Diagnostics lists what err says: the error itself, then what failed beside it, each
 // with its place, hint and further places. An error that is not of the engine is one
 // without a place; joined errors are listed in their order.

@@ -273,8 +273,11 @@ func (m *migration) redigest() error {
 	for from, to := range m.to {
 		row := m.after.Rows[to]
 		for field, digest := range row.SecretDigests {
+			if !secret(row.Properties[field]) {
+				continue
+			}
 			text, err := SecretText(row.Properties[field], s.Resolve)
-			if err != nil || !secret(row.Properties[field]) {
+			if err != nil {
 				continue
 			}
 			matches, err := s.Digests.Matches(digest, text, secretScopes(m.in.Snapshot.Rows[from], field)...)

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,6 +108,20 @@ func TestAliases(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A pure rename is not recorded by itself, so a plan says to keep the alias.
+func TestPendingRenameIsTold(t *testing.T) {
+	c := network()
+	snapshot := applied(t, c)
+	told := "renamed: " + fileID + " is now " + newID + " — keep the alias until a run with something to do records it\n"
+	if text := mustPlan(t, c, snapshot).Text(); strings.Contains(text, "renamed:") {
+		t.Errorf("nothing is renamed:\n%s", text)
+	}
+	rename(c, "f")
+	if text := mustPlan(t, c, snapshot).Text(); !strings.Contains(text, told) {
+		t.Errorf("%q is not in\n%s", told, text)
 	}
 }
 

@@ -5,13 +5,14 @@ import "slices"
 // pair is an item of two lists that differs; -1 = the list has none in its place.
 type pair struct{ old, now int }
 
-// maxAligned bounds the table in which a longest common subsequence is looked for. Lists
-// beyond it are compared place by place, behind what they have in common at both ends.
+// maxAligned bounds the tables, all those of one node together, in which longest common
+// subsequences are looked for. Lists beyond it are compared place by place, behind what
+// they have in common at both ends.
 const maxAligned = 1 << 20
 
 // align pairs the items of two lists that are not equal, in order: what stands between
 // items that stay is paired one by one, and what is left over came or went.
-func align(old, now []string) []pair {
+func (w *places) align(old, now []string) []pair {
 	start := 0
 	for start < len(old) && start < len(now) && old[start] == now[start] {
 		start++
@@ -22,7 +23,7 @@ func align(old, now []string) []pair {
 	}
 	a := &alignment{}
 	i, k := start, start
-	for _, kept := range common(old[start:endOld], now[start:endNow]) {
+	for _, kept := range w.common(old[start:endOld], now[start:endNow]) {
 		a.gap(i, start+kept.old, k, start+kept.now)
 		i, k = start+kept.old+1, start+kept.now+1
 	}
@@ -49,10 +50,11 @@ func (a *alignment) gap(i, endOld, k, endNow int) {
 }
 
 // common is a longest common subsequence, as places in both lists.
-func common(old, now []string) []pair {
-	if len(old) == 0 || len(now) == 0 || len(old) > maxAligned/len(now) {
+func (w *places) common(old, now []string) []pair {
+	if len(old) == 0 || len(now) == 0 || len(old) > (maxAligned-w.aligned)/len(now) {
 		return nil
 	}
+	w.aligned += len(old) * len(now)
 	width := len(now) + 1
 	length := make([]int32, (len(old)+1)*width) // of the subsequence from (i, k) on
 	for i, a := range slices.Backward(old) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -113,14 +114,14 @@ func (p *Plan) judge(in *Input, d *differ, chosen *selection) error {
 	if err := requireSecrets(p.Changes, in.Secrets); err != nil {
 		return err
 	}
-	if err := requireStackOutputs(p.Changes, p.Snapshot.Outputs); err != nil {
+	if err := requireStackOutputs(p.Changes, p.Snapshot.Outputs, in.Compilation); err != nil {
 		return err
 	}
 	fallbacks, err := dropCollisions(p.Changes, in.Compilation.Document, in.Graph, in.Schemas)
 	if err != nil {
 		return err
 	}
-	p.Warnings = append(append(deferred, a.warnings()...), fallbacks...)
+	p.Warnings = slices.Concat(deferred, a.warnings(), fallbacks, absentOutputs(in.Compilation, p.Snapshot.Outputs))
 	return p.evaluate(in.Policies)
 }
 

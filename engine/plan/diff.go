@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -136,7 +135,7 @@ func (d *differ) find(id string) *candidate {
 func kindFlip(ids []string) error {
 	return model.Errorf(model.RegistryError, model.ClassUser,
 		"the provider turned a resource into a data source or back for %s; use the provider version that recorded them",
-		strings.Join(ids, ", "))
+		model.Listed(ids, ", "))
 }
 
 func (d *differ) ladder(c *candidate) error {

@@ -68,7 +68,7 @@ func (p *Plan) changeset() (map[string]any, error) {
 		"pins":      pins(c.Pins),
 		"nodes":     nodes,
 		"policies":  policies,
-		"outputs":   map[string]any{"set": orEmpty(p.Outputs.Set), "retired": texts(p.Outputs.Retired)},
+		"outputs":   p.Outputs.digestEntry(),
 		"external":  external,
 	}, nil
 }
@@ -127,10 +127,22 @@ func priorDigest(row *state.Row, pending *state.PendingDestroy) (string, error) 
 	if pending != nil {
 		identity["pending"] = map[string]any{"mode": pending.Mode, "row": rowIdentity(pending.Row)}
 	}
-	data, err := ir.CanonicalJSON(identity)
+	digest, err := recordedDigest(identity)
+	if err != nil {
+		if row == nil {
+			row = pending.Row
+		}
+		return "", model.Errorf(model.KindOf(err), model.ClassOf(err), "what is recorded of %s: %w", row.ID, err)
+	}
+	return digest, nil
+}
+
+// recordedDigest is ir.Digest, save that what a provider answered may hold an integer that
+// canonical JSON cannot.
+func recordedDigest(v any) (string, error) {
+	data, err := ir.CanonicalJSON(v)
 	if model.IsKind(err, model.IRError) {
-		// A provider may have answered with an integer that canonical JSON cannot hold.
-		data, err = model.EncodeJSON(identity)
+		data, err = model.EncodeJSON(v)
 	}
 	if err != nil {
 		return "", err
@@ -165,9 +177,9 @@ func (p *Plan) external() (map[string]any, error) {
 			if !ok || digests[key] != nil {
 				continue
 			}
-			digest, err := ir.Digest(committed.Value)
+			digest, err := recordedDigest(committed.Value)
 			if err != nil {
-				return err
+				return model.Errorf(model.KindOf(err), model.ClassOf(err), "the stack output '%s': %w", key, err)
 			}
 			digests[key] = digest
 		}
@@ -181,6 +193,16 @@ func (p *Plan) external() (map[string]any, error) {
 		}
 	}
 	return digests, read(p.Outputs.Set)
+}
+
+// digestEntry covers what is asked of outputs, those that stay as they are included: what
+// they say is not in any node's hash.
+func (o OutputChanges) digestEntry() map[string]any {
+	entry := map[string]any{"set": orEmpty(o.Set), "retired": texts(o.Retired)}
+	if len(o.Unresolved) > 0 {
+		entry["unresolved"] = o.Unresolved
+	}
+	return entry
 }
 
 // distinct is sorted and without repetitions: the order in which patterns were given says

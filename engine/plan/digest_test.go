@@ -3,6 +3,7 @@ package plan_test
 import (
 	"bytes"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,11 @@ func TestChangesetDigest(t *testing.T) {
 			s.config.output("n:passed", model.StackOutputMarker("net:zone"))
 		}, true},
 
+		{"consumed stack output that canonical JSON cannot hold", func(s *situation) {
+			s.snapshot.Outputs["net:zone"] = state.Output{Value: int64(1<<53 + 1)}
+		}, true},
+		{"an output that nothing in the run makes known", func(s *situation) { s.config.output("n:lost", ref(vpcID, "nope")) }, true},
+
 		{"nothing", func(*situation) {}, false},
 		{"serial", func(s *situation) { s.snapshot.Serial += 7 }, false},
 		{"who wrote a row, when and in which try", row(func(r *state.Row) {
@@ -165,6 +171,43 @@ func TestChangesetDigest(t *testing.T) {
 				t.Errorf("digest %q", before)
 			}
 		})
+	}
+}
+
+// What an output asks for is covered also where it cannot be told what it gives.
+func TestUnresolvedOutputsInTheDigest(t *testing.T) {
+	digests := map[string]bool{}
+	for _, output := range []string{"nope", "neither", "nope"} {
+		s := newSituation(t)
+		s.config.output("n:lost", ref(vpcID, output))
+		s.planned = func(p *plan.Plan) {
+			if _, unresolved := p.Outputs.Unresolved["n:lost"]; !unresolved || p.Outputs.Set["n:lost"] != nil {
+				t.Errorf("%s: %+v", output, p.Outputs)
+			}
+		}
+		digests[s.digest(t)] = true
+	}
+	if len(digests) != 2 {
+		t.Errorf("two expressions have %d digests", len(digests))
+	}
+}
+
+// A value without a digest is told by where it stands.
+func TestDigestNamesWhatHasNone(t *testing.T) {
+	for where, edit := range map[string]func(p *plan.Plan){
+		"net:zone": func(p *plan.Plan) { p.Snapshot.Outputs["net:zone"] = state.Output{Value: math.NaN()} },
+		fileID:     func(p *plan.Plan) { change(t, p, fileID).Prior.Outputs = map[string]any{"checksum": math.NaN()} },
+	} {
+		s := newSituation(t)
+		compilation, g := s.config.compile(t)
+		p, err := plan.New(plan.Input{Compilation: compilation, Graph: g, Snapshot: s.snapshot, Schemas: testSchemas(t), OnFailure: plan.OnFailureHalt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(p)
+		if _, err := p.ChangesetDigest(); err == nil || !strings.Contains(err.Error(), where) {
+			t.Errorf("%s: error %v", where, err)
+		}
 	}
 }
 

@@ -21,10 +21,10 @@ func Drift(approved, fresh *Plan) error {
 	}
 	var parts []string
 	if also := missing(after, before); len(also) > 0 {
-		parts = append(parts, "now also: "+strings.Join(also, "; "))
+		parts = append(parts, "now also: "+model.Listed(also, "; "))
 	}
 	if gone := missing(before, after); len(gone) > 0 {
-		parts = append(parts, "no longer: "+strings.Join(gone, "; "))
+		parts = append(parts, "no longer: "+model.Listed(gone, "; "))
 	}
 	if len(parts) == 0 {
 		var other []string
@@ -35,7 +35,7 @@ func Drift(approved, fresh *Plan) error {
 		}
 		slices.Sort(other)
 		if len(other) > 0 {
-			parts = append(parts, "with other content: "+strings.Join(other, "; "))
+			parts = append(parts, "with other content: "+model.Listed(other, "; "))
 		}
 	}
 	if len(parts) == 0 {

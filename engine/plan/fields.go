@@ -30,7 +30,7 @@ const maxPlaces = 1000
 
 // Fields are the places in which a change changes its node, field by field in order, those
 // of an update and a replace only as far as they differ; omitted is how many more there
-// are. An idle node has none.
+// are, a value that differs in several places counting once. An idle node has none.
 func (p *Plan) Fields(c *Change) (changes []FieldChange, omitted int) {
 	w := &places{}
 	switch c.Action {

@@ -3,10 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
-	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 // Protected reports whether prevent_destroy holds for the change: the config's flag
@@ -49,7 +47,7 @@ func guard(changes []Change) (warnings []string, err error) {
 		slices.Sort(refused)
 		err := model.Errorf(model.PreventDestroyError, model.ClassUser,
 			"prevent_destroy protects %s, which this plan would destroy; undo the change, or remove the flag and plan again",
-			strings.Join(refused, ", "))
+			model.Listed(refused, ", "))
 		err.Nodes = refused
 		return nil, err
 	}
@@ -66,41 +64,4 @@ func (c *Change) readsFrom(nodes map[string]bool) bool {
 			return nodes[r.NodeID]
 		})
 	})
-}
-
-// requireStackOutputs fails a plan in which something to be created or changed reads a
-// stack output that nobody committed yet (PL-9).
-func requireStackOutputs(changes []Change, outputs map[string]state.Output) error {
-	var missing []string
-	for i := range changes {
-		c := &changes[i]
-		if !c.Actionable() || c.Desired == nil {
-			continue
-		}
-		for field, value := range c.Desired.Properties {
-			for _, key := range stackOutputs(value) {
-				if _, ok := outputs[key]; !ok {
-					missing = append(missing, fmt.Sprintf("%s.%s -> '%s'", c.NodeID, field, key))
-				}
-			}
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	slices.Sort(missing)
-	return model.Errorf(model.AtlantideError, model.ClassUser,
-		"stack outputs are not committed yet: %s; apply the stack that declares them first", strings.Join(missing, ", "))
-}
-
-// stackOutputs lists the keys of the stack outputs that v reads, at any depth.
-func stackOutputs(v any) []string {
-	var keys []string
-	model.Walk(v, func(v model.Value) bool {
-		if key, ok := model.AsStackOutput(v); ok {
-			keys = append(keys, key)
-		}
-		return true
-	})
-	return keys
 }

@@ -26,8 +26,14 @@ func outputChanges(p *Plan, chosen *selection) OutputChanges {
 		for _, o := range c.Outputs {
 			declared[o.Key] = true
 			stacks[model.StackOf(o.Key)] = true
-			if outputMoves(o, busy, values) {
+			switch moves, known := outputMoves(o, busy, values); {
+			case moves:
 				out.Set[o.Key] = o.Value
+			case !known:
+				if out.Unresolved == nil {
+					out.Unresolved = map[string]any{}
+				}
+				out.Unresolved[o.Key] = o.Value
 			}
 		}
 		if len(p.Snapshot.Outputs) > 0 {
@@ -71,16 +77,16 @@ func (p *Plan) retired(chosen *selection, declared, stacks map[string]bool) []st
 }
 
 // outputMoves reports whether the value differs from the committed one or is not known
-// before the run. One that nothing in this run makes resolvable keeps what is
-// committed (EX-19); what is committed is compared unsealed (EX-22).
-func outputMoves(o ir.Output, busy map[string]bool, values Values) bool {
+// before the run. One that nothing in this run makes resolvable, which is not known then
+// either, keeps what is committed (EX-19); what is committed is compared unsealed (EX-22).
+func outputMoves(o ir.Output, busy map[string]bool, values Values) (moves, known bool) {
 	if slices.ContainsFunc(model.References(o.Value), func(r model.Reference) bool { return busy[r.NodeID] }) {
-		return true
+		return true, false
 	}
 	value, err := values.Resolve(o.Value)
 	if err != nil {
-		return false
+		return false, false
 	}
 	committed, ok := values.StackOutput(o.Key)
-	return !ok || !ir.Equal(committed, value)
+	return !ok || !ir.Equal(committed, value), true
 }

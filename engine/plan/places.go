@@ -21,6 +21,7 @@ type side struct {
 type places struct {
 	list    []FieldChange
 	omitted int
+	aligned int // cells of tables that were filled, of maxAligned
 }
 
 // What is deeper or further away than this is one place: a path has to be readable, and
@@ -31,9 +32,12 @@ const (
 	maxParsedBytes = 1 << 20 // of a text that is read as JSON
 )
 
+// full: there are as many places as are told apart, and what else differs is counted only.
+func (w *places) full() bool { return len(w.list) == maxPlaces }
+
 // add notes a place.
 func (w *places) add(f FieldChange) {
-	if len(w.list) == maxPlaces {
+	if w.full() {
 		w.omitted++
 		return
 	}
@@ -69,6 +73,8 @@ func known(v any) (value any, unknown bool) {
 func (w *places) compare(path string, before, after side, depth int) {
 	switch {
 	case before.present && after.present && ir.Equal(before.value, after.value):
+	case w.full():
+		w.omitted++
 	case depth == maxPlaceDepth, len(path) > maxPlacePath:
 		w.leaf(path, before, after)
 	case w.objects(path, before, after, depth), w.lists(path, before, after, depth), w.texts(path, before, after, depth):
@@ -157,7 +163,7 @@ func (w *places) lists(path string, before, after side, depth int) bool {
 		w.named(path, key, old, now, depth)
 		return true
 	}
-	for _, p := range align(encoded(old), encoded(now)) {
+	for _, p := range w.align(encoded(old), encoded(now)) {
 		var b, a side
 		at := p.now
 		if p.now < 0 {
@@ -260,7 +266,7 @@ func (w *places) texts(path string, before, after side, depth int) bool {
 		return false
 	}
 	was, is := strings.Split(old, "\n"), strings.Split(now, "\n")
-	for _, p := range align(was, is) {
+	for _, p := range w.align(was, is) {
 		var b, a side
 		at := p.now
 		if p.now < 0 {

@@ -172,6 +172,32 @@ func TestPlacesAreBounded(t *testing.T) {
 	}
 }
 
+// The work on one node is bounded as a whole: once the first list has used it up, others
+// are compared place by place, and what lies behind the last place is not taken apart.
+func TestListsOfANodeShareOneBound(t *testing.T) {
+	list := func(first, n int) []any {
+		items := make([]any, n)
+		for i := range items {
+			items[i] = int64(first + i)
+		}
+		return items
+	}
+	deep := func(leaf string) any {
+		return object("x", list(0, 10), "y", object("a", leaf, "b", leaf, "c", leaf))
+	}
+	p := retagged(t,
+		object("a", list(0, 1000), "b", list(0, 1000), "c", deep("1")),
+		object("a", list(-1, 1000), "b", list(-1, 1000), "c", deep("2")))
+	fields, omitted := p.Fields(&p.Changes[0])
+	told := map[string]int{}
+	for _, f := range fields {
+		told[f.Path[:len("tags.a")]]++
+	}
+	if diff := cmp.Diff(map[string]int{"tags.a": 2, "tags.b": 998}, told); diff != "" || omitted != 3 {
+		t.Errorf("%d omitted (-want +got):\n%s", omitted, diff)
+	}
+}
+
 // Two values are equal exactly where nothing is told, and what is told holds neither a
 // control character nor a secret.
 func TestPlacesTellEveryDifference(t *testing.T) {

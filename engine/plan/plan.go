@@ -95,6 +95,9 @@ type Plan struct {
 type OutputChanges struct {
 	Set     map[string]any // key → symbolic value, where it differs or is not known yet
 	Retired []string       // sorted keys
+	// Unresolved are the symbolic values that nothing in the run makes known, by key: what
+	// is committed stays (EX-19).
+	Unresolved map[string]any
 }
 
 // HasPending reports whether an apply has anything to do for a node. Outputs alone are

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -129,7 +128,7 @@ func requireSecrets(changes []Change, s Secrets) error {
 	}
 	slices.Sort(missing)
 	return model.Errorf(model.SecretsError, class,
-		"secrets do not resolve: %s; define them, or see to it that they can be read", strings.Join(slices.Compact(missing), ", "))
+		"secrets do not resolve: %s; define them, or see to it that they can be read", model.Listed(slices.Compact(missing), ", "))
 }
 
 // needed are the properties that a provider is handed for the change: of what goes, the

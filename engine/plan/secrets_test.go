@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -250,6 +251,35 @@ func TestSecretsRefuse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// However much is refused, the error stays one that can be read.
+func TestRefusalsAreBounded(t *testing.T) {
+	many := func(declare func(n *ir.Node)) *config {
+		c := newConfig()
+		for i := range 3000 {
+			declare(c.file(fmt.Sprintf("n:local.File:f%04d", i), fmt.Sprintf("%d.txt", i), "x"))
+		}
+		return c
+	}
+	plain := many(func(*ir.Node) {})
+	for _, tc := range []struct {
+		why      string
+		config   *config
+		snapshot *state.Snapshot
+	}{
+		{"secrets", many(func(n *ir.Node) { n.Properties["content"] = handle("gone") }), emptySnapshot()},
+		{"stack outputs", many(func(n *ir.Node) { n.Properties["content"] = model.StackOutputMarker("net:zone") }), emptySnapshot()},
+		{"guards", many(func(n *ir.Node) {
+			n.PreventDestroy = true
+			n.Properties["path"] = "elsewhere/" + n.Properties["path"].(string)
+		}), applied(t, plain)},
+	} {
+		_, err := tc.config.plan(t, tc.snapshot, newVault().with)
+		if err == nil || len(err.Error()) > 2000 || !strings.Contains(err.Error(), "and 2980 more") {
+			t.Errorf("%s: %.2100v", tc.why, err)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func newSelection(in *Input, snapshot *state.Snapshot) (*selection, error) {
 	if len(seeds) == 0 {
 		return nil, model.Errorf(model.TargetError, model.ClassUser,
 			"the targets match %s alone, and the environment filter leaves that out: %s is selected of %s; select its environment too",
-			strings.Join(matched, ", "), strings.Join(in.Compilation.EnvsSelected, ", "), strings.Join(in.Compilation.EnvsDeclared, ", "))
+			model.Listed(matched, ", "), model.Listed(in.Compilation.EnvsSelected, ", "), model.Listed(in.Compilation.EnvsDeclared, ", "))
 	}
 	s.ids = set(seeds)
 	for _, id := range in.Graph.Closure(seeds, false) {

@@ -453,8 +453,11 @@ func TestNarrowingIsShown(t *testing.T) {
 		{environments("dev", "prod"), targeting(), nil, []string{"targeting", "envs:"}},
 		{environments("dev"), targeting("dev:*"), []string{"envs: dev (of dev, prod) — prod is not planned and will not change\n",
 			"targeting 0 change(s) across 2 resource(s) — a subset, by dev:*; nothing else is planned\n"}, nil},
-		{environments("dev", "prod"), replacing("dev:local.File:f"), []string{"targeting 1 change(s) across 3 resource(s) — dev:local.File:f is replaced on demand\n",
-			"      (forced): None → None\n"}, []string{"envs:", "subset"}},
+		{environments("dev", "prod"), replacing("dev:local.File:f"), []string{"planning 1 change(s) across 3 resource(s) — dev:local.File:f is replaced on demand\n",
+			"      (forced): None → None\n"}, []string{"envs:", "subset", "targeting"}},
+		{environments("dev", "prod"), func(in *plan.Input) { targeting("prod:*")(in); replacing("dev:*", "prod:*")(in) },
+			[]string{"; nothing else is planned — prod:* is replaced on demand — dev:* is outside of it and not replaced\n", "Plan: 1 to change, 1 unchanged\n"},
+			[]string{"dev ──"}},
 	} {
 		text := mustPlan(t, tc.config, snapshot, tc.with).Text()
 		for _, want := range tc.wants {
@@ -466,6 +469,18 @@ func TestNarrowingIsShown(t *testing.T) {
 			if strings.Contains(text, not) {
 				t.Errorf("the text holds %q:\n%s", not, text)
 			}
+		}
+	}
+}
+
+// A subset shows no output that belongs to what it leaves out.
+func TestOutputsOfASubset(t *testing.T) {
+	c := environments("dev", "prod")
+	c.output("dev:text", "x")
+	text := mustPlan(t, c, emptySnapshot(), targeting("prod:*")).Text()
+	for line, shown := range map[string]bool{"  prod:sum = (known after apply)\n": true, "  dev:text = 'x'\n": true, "dev:sum": false, "local.File:f": true, "dev ──": false} {
+		if strings.Contains(text, line) != shown {
+			t.Errorf("%q shown: %t, want %t:\n%s", line, !shown, shown, text)
 		}
 	}
 }

@@ -1,33 +1,14 @@
 package plan
 
 import (
-	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
-// repr is a value as configs print it, a handle as its constructor.
-func repr(v any) string { return model.ReprWith(v, handleText) }
-
-func handleText(v model.Value) (string, bool) {
-	if !model.IsHandle(v) {
-		return "", false
-	}
-	if r, ok := model.AsReference(v); ok {
-		return fmt.Sprintf("Ref(node_id=%s, attr=%s)", repr(r.NodeID), repr(r.Output)), true
-	}
-	if t, ok := model.AsTransform(v); ok {
-		return fmt.Sprintf("Transform(op=%s, args=%s)", repr(t.Op), repr(t.Args)), true
-	}
-	if key, ok := model.AsStackOutput(v); ok {
-		stack, name, _ := strings.Cut(key, ":")
-		return fmt.Sprintf("StackOutputRef(stack=%s, name=%s)", repr(stack), repr(name)), true
-	}
-	return sensitiveText, true
-}
+// repr is a value as configs print it.
+func repr(v any) string { return model.Repr(v) }
 
 func printable(s string) string { return model.Printable(s) }
 
@@ -52,19 +33,36 @@ func shown(v any) string {
 	switch {
 	case secret(v) || sealed(v):
 		return sensitiveText
-	case len(model.References(v)) > 0:
-		return knownLater
-	default:
-		return cut(repr(v))
+	case v == nil:
+		return repr(nil)
 	}
+	value, ok := folded(v)
+	if !ok {
+		return knownLater
+	}
+	return cut(repr(value))
+}
+
+// folded is a value with its combinators evaluated, which people are not shown; false when
+// something in it gets its value in a run, of this stack or of another one.
+func folded(v any) (any, bool) {
+	if !model.HasHandle(v) {
+		return v, true
+	}
+	value, err := Values{}.Resolve(v)
+	return value, err == nil
 }
 
 // veiled is a value in a place that others may read: the start of its digest.
 func veiled(v any) string {
-	if v == nil || secret(v) || sealed(v) || len(model.References(v)) > 0 {
+	if v == nil || secret(v) || sealed(v) {
 		return shown(v)
 	}
-	digest, err := ir.Digest(v)
+	value, ok := folded(v)
+	if !ok {
+		return knownLater
+	}
+	digest, err := ir.Digest(value)
 	if err != nil {
 		return "(hidden)"
 	}

@@ -2,10 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atlantide-org/atlantide-operator/engine/graph"
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
@@ -82,13 +85,17 @@ func (p *Plan) text(value func(any) string, options TextOptions) string {
 	w := &textWriter{Plan: p, TextOptions: options, value: value}
 	w.writeInputs()
 	w.writeNarrowing()
-	for _, group := range p.stacks() {
+	w.writeMoves()
+	groups, leftOut := p.stacks()
+	for _, group := range groups {
 		w.writeStack(group)
 	}
-	if len(p.Changes) > 0 {
+	if len(groups) > 0 {
 		w.WriteByte('\n')
 	}
-	fmt.Fprintf(w, "Plan: %s\n", p.Summary())
+	summary := p.Summary()
+	summary.Noop -= leftOut
+	fmt.Fprintf(w, "Plan: %s\n", summary)
 	w.writeOutputs()
 	w.writeVerdicts()
 	return w.String()
@@ -121,24 +128,71 @@ func (w *textWriter) writeNarrowing() {
 			pending++
 		}
 	}
-	fmt.Fprintf(w, "targeting %d change(s) across %d resource(s)", pending, w.selected)
 	if len(w.Targets) > 0 {
-		fmt.Fprintf(w, " — a subset, by %s; nothing else is planned", named(w.Targets))
+		fmt.Fprintf(w, "targeting %d change(s) across %d resource(s) — a subset, by %s; nothing else is planned", pending, w.selected, named(w.Targets))
+	} else {
+		fmt.Fprintf(w, "planning %d change(s) across %d resource(s)", pending, w.selected)
 	}
-	if len(w.Replace) > 0 {
-		fmt.Fprintf(w, " — %s is replaced on demand", named(w.Replace))
+	forced, idle := w.replacing()
+	if len(forced) > 0 {
+		fmt.Fprintf(w, " — %s is replaced on demand", named(forced))
+	}
+	if len(idle) > 0 {
+		fmt.Fprintf(w, " — %s is outside of it and not replaced", named(idle))
 	}
 	w.WriteByte('\n')
 }
 
+// writeMoves says what an alias is still needed for: a run without anything else to do does
+// not record the new id (T-058).
+func (w *textWriter) writeMoves() {
+	if w.Moves == nil {
+		return
+	}
+	pairs := make([]string, 0, len(w.Moves.From))
+	for _, from := range slices.Sorted(maps.Keys(w.Moves.From)) {
+		pairs = append(pairs, from+" is now "+w.Moves.From[from])
+	}
+	fmt.Fprintf(w, "renamed: %s — keep the alias until a run with something to do records it\n", printable(model.Listed(pairs, ", ")))
+}
+
+// replacing tells the patterns of --replace that match something of the plan from those
+// that match only what it leaves out.
+func (p *Plan) replacing() (forced, idle []string) {
+	var ids []string
+	for i := range p.Changes {
+		if c := &p.Changes[i]; !c.leftOut() {
+			ids = append(ids, c.NodeID)
+		}
+	}
+	slices.Sort(ids)
+	for _, pattern := range p.Replace {
+		if _, err := graph.Select([]string{pattern}, ids); err != nil {
+			idle = append(idle, pattern)
+		} else {
+			forced = append(forced, pattern)
+		}
+	}
+	return forced, idle
+}
+
 func named(names []string) string { return printable(strings.Join(names, ", ")) }
 
-// stacks groups the changes by stack, in the order of each stack's first node id.
-func (p *Plan) stacks() [][]*Change {
-	var groups [][]*Change
+// leftOut reports whether the change is of a node that the run may not act on (DF-18).
+func (c *Change) leftOut() bool {
+	return c.Action == Noop && c.Desired == nil && c.Prior == nil && c.PendingDestroy == nil
+}
+
+// stacks groups the changes by stack, in the order of each stack's first node id; what the
+// run leaves out is only counted.
+func (p *Plan) stacks() (groups [][]*Change, leftOut int) {
 	place := map[string]int{}
 	for i := range p.Changes {
 		c := &p.Changes[i]
+		if c.leftOut() {
+			leftOut++
+			continue
+		}
 		stack := model.StackOf(c.NodeID)
 		at, ok := place[stack]
 		if !ok {
@@ -148,7 +202,7 @@ func (p *Plan) stacks() [][]*Change {
 		}
 		groups[at] = append(groups[at], c)
 	}
-	return groups
+	return groups, leftOut
 }
 
 func (w *textWriter) writeStack(changes []*Change) {
@@ -249,23 +303,43 @@ func (w *textWriter) shownField(c *Change, field string, value any) string {
 }
 
 func (w *textWriter) writeOutputs() {
-	declared := w.Compilation != nil && len(w.Compilation.Outputs) > 0
-	if !declared && len(w.Outputs.Retired) == 0 {
+	outputs := w.shownOutputs()
+	if len(outputs) == 0 && len(w.Outputs.Retired) == 0 {
 		return
 	}
 	w.WriteString("\nOutputs:\n")
-	if declared {
-		for _, o := range w.Compilation.Outputs {
-			fmt.Fprintf(w, "  %s = %s\n", printable(o.Key), w.value(o.Value))
-		}
+	for _, o := range outputs {
+		fmt.Fprintf(w, "  %s = %s\n", printable(o.Key), w.value(o.Value))
 	}
 	for _, key := range w.Outputs.Retired {
 		fmt.Fprintf(w, "  %s is retired\n", printable(key))
 	}
 }
 
+// shownOutputs are the declared outputs, of a subset those that it commits or that are
+// committed: another one belongs to what is left out.
+func (p *Plan) shownOutputs() []ir.Output {
+	switch {
+	case p.Compilation == nil:
+		return nil
+	case len(p.Targets) == 0:
+		return p.Compilation.Outputs
+	}
+	var outputs []ir.Output
+	for _, o := range p.Compilation.Outputs {
+		_, set := p.Outputs.Set[o.Key]
+		if _, committed := p.Snapshot.Outputs[o.Key]; set || committed {
+			outputs = append(outputs, o)
+		}
+	}
+	return outputs
+}
+
 func (w *textWriter) writeVerdicts() {
 	mandatory := 0
+	if len(w.Violations) > 0 || len(w.Warnings) > 0 {
+		w.WriteByte('\n')
+	}
 	for _, v := range w.Violations {
 		verdict, part := "WARN", PartWarning
 		if v.Level == LevelMandatory {
@@ -278,6 +352,6 @@ func (w *textWriter) writeVerdicts() {
 		fmt.Fprintln(w, w.painted(PartDenied, fmt.Sprintf("%d mandatory policy violation(s) block apply", mandatory)))
 	}
 	for _, warning := range w.Warnings {
-		fmt.Fprintf(w, "%s %s\n", w.painted(PartWarning, "warning"), printable(warning))
+		fmt.Fprintf(w, "%s %s\n", w.painted(PartWarning, "warning:"), printable(warning))
 	}
 }

@@ -198,7 +198,12 @@ func TestShownValues(t *testing.T) {
 		{"a secret anywhere", []any{"x", secret}, "(sensitive)"},
 		{"a sealed value", map[string]any{model.KeySealed: "v3:x"}, "(sensitive)"},
 		{"a reference anywhere", []any{ref(fileID, "checksum")}, "(known after apply)"},
-		{"another stack's output", model.StackOutputMarker("net:zone"), "StackOutputRef(stack='net', name='zone')"},
+		{"another stack's output", model.StackOutputMarker("net:zone"), "(known after apply)"},
+		{"a combinator of known values", op("join", ",", []any{"a", "b"}), "'a,b'"},
+		{"a combinator in a container", []any{op("concat", "a", int64(1)), "b"}, "['a1', 'b']"},
+		{"a combinator of a reference", op("concat", "a", ref(fileID, "checksum")), "(known after apply)"},
+		{"a combinator of another stack's output", op("concat", "a", model.StackOutputMarker("net:zone")), "(known after apply)"},
+		{"a combinator of a secret", op("concat", "a", secret), "(sensitive)"},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			c := network()

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -11,6 +12,7 @@ import (
 // demand is a binding or a rule at work on one plan.
 type demand struct {
 	name, level, digest string
+	at                  model.Place // of the enforce(); zero when unknown
 	applies             func(c *Change) bool
 	bind                func() (Check, error)
 	check               Check // nil until the first change that it applies to
@@ -23,7 +25,7 @@ func ofBinding(b ir.PolicyBinding) (*demand, error) {
 		return nil, model.Errorf(model.PolicyConfigError, model.ClassUser, "policy '%s': its parameters cannot be stored: %w", cut(b.Name, maxShown), err)
 	}
 	return &demand{
-		name: b.Name, level: b.Level, digest: digest,
+		name: b.Name, level: b.Level, digest: digest, at: b.At,
 		applies: func(c *Change) bool { return b.Types == nil || slices.Contains(b.Types, c.Type) },
 		bind:    func() (Check, error) { return bind(b.Name, b.Level, b.Params) },
 	}, nil
@@ -66,7 +68,7 @@ func (d *demand) judge(ctx context.Context, c *Change, found *violations) error 
 	if d.check == nil {
 		var err error
 		if d.check, err = d.bind(); err != nil {
-			return err
+			return d.located(err)
 		}
 	}
 	message, err := d.check(ctx, c)
@@ -76,6 +78,17 @@ func (d *demand) judge(ctx context.Context, c *Change, found *violations) error 
 	d.violated = true
 	found.add(Violation{Policy: d.name, Level: d.level, NodeID: c.NodeID, Message: cut(message, maxMessage)})
 	return nil
+}
+
+// located is the error of a binding, at its place.
+func (d *demand) located(err error) error {
+	e, ok := errors.AsType[*model.Error](err)
+	if !ok || e.Line > 0 {
+		return err
+	}
+	at := *e
+	at.File, at.Line, at.Col, at.EndLine, at.EndCol, at.Source = d.at.File, d.at.Line, d.at.Col, d.at.EndLine, d.at.EndCol, d.at.Source
+	return &at
 }
 
 // bind finds a policy by its name. A level that is neither is refused, since it would

@@ -38,7 +38,7 @@ func readFile(what, path string, limit int64) ([]byte, fs.FileMode, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("it is longer than %d bytes", limit)
+		err = fmt.Errorf("%w %d bytes", errTooLong, limit)
 	}
 	if err != nil {
 		return nil, 0, fileError("read", what, path, err)
@@ -46,7 +46,10 @@ func readFile(what, path string, limit int64) ([]byte, fs.FileMode, error) {
 	return data, info.Mode(), nil
 }
 
-var errDangling = errors.New("it is a link that leads nowhere; remove it, or bring back what it leads to")
+var (
+	errDangling = errors.New("it is a link that leads nowhere; remove it, or bring back what it leads to")
+	errTooLong  = errors.New("it is longer than")
+)
 
 func regular(info fs.FileInfo) error {
 	switch {

@@ -12,6 +12,6 @@ const withoutWaiting = 0
 
 // lockFile refuses: without a lock that a dead process gives up, two writers could lose
 // each other's secrets.
-func lockFile(_ context.Context, path string) (release func(), err error) {
-	return nil, fileError("lock", "the secret store with", path, errors.ErrUnsupported)
+func lockFile(_ context.Context, what, path string) (release func(), err error) {
+	return nil, fileError("lock", what+" with", path, errors.ErrUnsupported)
 }

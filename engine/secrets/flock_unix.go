@@ -20,12 +20,13 @@ const (
 )
 
 // lockFile waits until nobody else holds the lock that goes with path, in this process or
-// in another one. The file of the lock stays: who removed it would let two in. The system
+// in another one; what is locked stands in the error. Where the file of the lock is removed,
+// two may get in: a store keeps it. The system
 // releases the lock of a process that dies.
-func lockFile(ctx context.Context, path string) (release func(), err error) {
+func lockFile(ctx context.Context, what, path string) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|withoutWaiting, ownerOnly)
 	if err != nil {
-		return nil, fileError("lock", "the secret store with", path, err)
+		return nil, fileError("lock", what+" with", path, err)
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -39,7 +40,7 @@ func lockFile(ctx context.Context, path string) (release func(), err error) {
 		if ctx.Err() != nil {
 			return nil, interrupted(ctx)
 		}
-		return nil, fileError("lock", "the secret store with", path, err)
+		return nil, fileError("lock", what+" with", path, err)
 	}
 	return func() { _ = f.Close() }, nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -30,7 +31,7 @@ func TestKeyFileLoad(t *testing.T) {
 			must(t, os.Symlink(path+"-real", path))
 		}, []string{"0644"}},
 		{"too short", func(t *testing.T, path string) { writeRaw(t, path, rawKey(0)[:31], 0o600) }, []string{"32 bytes, not 31"}},
-		{"too long", func(t *testing.T, path string) { writeRaw(t, path, append(rawKey(0), '\n'), 0o600) }, []string{"longer than 32"}},
+		{"too long", func(t *testing.T, path string) { writeRaw(t, path, append(rawKey(0), '\n'), 0o600) }, []string{"longer than 32", "hex or base64", "bring back"}},
 		{"empty", func(t *testing.T, path string) { writeRaw(t, path, nil, 0o600) }, []string{"not 0"}},
 		{"a folder", func(t *testing.T, path string) { must(t, os.Mkdir(path, 0o700)) }, []string{"a folder"}},
 		{"a pipe, which would block", func(t *testing.T, path string) { must(t, syscall.Mkfifo(path, 0o600)) }, []string{"a pipe"}},
@@ -90,6 +91,30 @@ func TestKeyFileMake(t *testing.T) {
 	wantUserError(t, err, "no such file")
 	_, err = KeyFile{Path: f.Path + "2", Rand: failing{}}.Make()
 	wantUserError(t, err, "randomness")
+}
+
+// What a process left that was killed while it made the key holds a raw key; whoever makes
+// or finds the key next takes it away, and the lock as well.
+func TestKilledKeyMaker(t *testing.T) {
+	for why, exists := range map[string]bool{"before the key had its name": false, "after it": true} {
+		f := KeyFile{Path: filepath.Join(t.TempDir(), "atlantide.key")}
+		dir := filepath.Dir(f.Path)
+		if exists {
+			writeRaw(t, f.Path, rawKey(0), 0o600)
+		} else {
+			writeRaw(t, f.Path+".lock", nil, 0o600)
+		}
+		writeRaw(t, filepath.Join(dir, ".atlantide.key.tmp-1"), rawKey(0), 0o600)
+		writeRaw(t, filepath.Join(dir, ".another.key.tmp-1"), rawKey(0), 0o600)
+		ring, err := f.Make()
+		must(t, err)
+		if made := ring.current().ID() != goldenKeyID; made == exists {
+			t.Errorf("%s: a key is made: %t", why, made)
+		}
+		if got := listed(t, dir); !slices.Equal(got, []string{".another.key.tmp-1", "atlantide.key"}) {
+			t.Errorf("%s: the folder holds %v", why, got)
+		}
+	}
 }
 
 // T-208c: whoever comes second takes the key of who came first.

@@ -52,7 +52,7 @@ func (k *Keyfile) Resolve(_ context.Context, name string) (Text, error) {
 func (k *Keyfile) find(values map[string]Text, name string) (Text, error) {
 	value, ok := values[name]
 	if !ok {
-		return Text{}, userErrorf("'%s' is not in the secret store %s; set it there", name, sourcetree.Shown(k.Path))
+		return Text{}, userErrorf("'%s' is not in the secret store %s; set it: atlantide secret set '%s'", name, sourcetree.Shown(k.Path), name)
 	}
 	return value, nil
 }
@@ -105,7 +105,7 @@ func (k *Keyfile) change(ctx context.Context, edit func(values map[string]Text) 
 	if err != nil {
 		return err
 	}
-	release, err := lockFile(ctx, path+".lock")
+	release, err := lockFile(ctx, "the secret store", path+".lock")
 	if err != nil {
 		return err
 	}

@@ -224,7 +224,7 @@ func TestHostileLocks(t *testing.T) {
 
 func TestWaitForTheLockEnds(t *testing.T) {
 	store := newStore(t)
-	release, err := lockFile(context.Background(), store.Path+".lock")
+	release, err := lockFile(context.Background(), "the secret store", store.Path+".lock")
 	must(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	reason := errors.New("the user gave up")

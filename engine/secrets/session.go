@@ -30,8 +30,12 @@ type Session struct {
 
 	mu       sync.Mutex
 	resolved map[model.SecretRef]*answer
-	ring     *Keyring // once it was loaded
 	scrubber scrubber
+
+	// The keys are read under a lock of their own: a file system may hang, and who asks for
+	// a secret must still be able to give up.
+	loading sync.Mutex
+	ring    *Keyring // once it was loaded
 }
 
 // NewSession begins a run.
@@ -151,8 +155,8 @@ func (s *Session) opener(owner, field string, imported bool) opener {
 
 // keys remembers the keys, but not that there are none: a Recorder may make one.
 func (s *Session) keys(source func(Keys) (*Keyring, error)) (*Keyring, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.loading.Lock()
+	defer s.loading.Unlock()
 	if s.ring == nil {
 		ring, err := source(s.options.Keys)
 		if err != nil {

@@ -79,6 +79,37 @@ func (i *interrupting) Resolve(ctx context.Context, name string) (Text, error) {
 	return i.vault.Resolve(ctx, name)
 }
 
+// Keys that do not come, as from a file system that hangs, keep nobody who asks for a
+// secret from giving up.
+func TestInterruptedWhileKeysLoad(t *testing.T) {
+	keys := hanging{asked: make(chan struct{}), answer: make(chan struct{})}
+	v := &vault{name: "v", values: map[string]string{"a": "1"}}
+	s := NewSession(Options{Registry: mustRegistry(t, "", v), Keys: keys})
+	digested := make(chan error)
+	go func() {
+		_, err := s.Digest("v", "n:f")
+		digested <- err
+	}()
+	<-keys.asked
+	if got, err := s.Resolve(context.Background(), model.SecretRef{Name: "a"}); err != nil || got != "1" {
+		t.Errorf("%q, %v", got, err)
+	}
+	close(keys.answer)
+	must(t, <-digested)
+}
+
+// hanging are keys that say when they are asked for and wait to be told to answer.
+type hanging struct{ asked, answer chan struct{} }
+
+func (h hanging) Load() (*Keyring, error) {
+	close(h.asked)
+	<-h.answer
+	key, err := NewKey(rawKey(0))
+	return NewKeyring("the test key", key), err
+}
+
+func (h hanging) Make() (*Keyring, error) { return h.Load() }
+
 // SC-7: whoever reads or plans never makes a key; who writes under the lock does.
 func TestOnlyARecorderMakesTheKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "atlantide.key")

@@ -132,13 +132,16 @@ func freeze(pids ...int) error {
 		return err
 	}
 	const patience, pace = 10 * time.Second, time.Millisecond
-	deadline := time.Now().Add(patience)
+	late := time.After(patience)
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
 	for _, pid := range pids {
 		for running(pid) {
-			if time.Now().After(deadline) {
+			select {
+			case <-tick.C:
+			case <-late:
 				return fmt.Errorf("process %d still runs %s after a stop signal", pid, patience)
 			}
-			time.Sleep(pace)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -26,7 +27,7 @@ func running(pid int) bool {
 			continue // the thread has ended
 		}
 		_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-		if found && len(state) > 0 && !bytes.ContainsRune([]byte("TtZX"), rune(state[0])) {
+		if found && len(state) > 0 && !strings.ContainsRune("TtZX", rune(state[0])) {
 			return true
 		}
 	}

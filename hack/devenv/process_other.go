@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -16,5 +17,5 @@ func boundToParent(*syscall.SysProcAttr, syscall.Signal) {}
 func running(pid int) bool {
 	state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
 	state = bytes.TrimSpace(state)
-	return err == nil && len(state) > 0 && !bytes.ContainsRune([]byte("TZ"), rune(state[0]))
+	return err == nil && len(state) > 0 && !strings.ContainsRune("TZ", rune(state[0]))
 }

@@ -92,6 +92,8 @@ var constructHints = map[string]string{
 	"Global":           "there is no mutable module state: pass arguments and return results",
 	"Nonlocal":         "there is no mutable closure state: pass arguments and return results",
 	"NamedExpr":        "assign in a statement of its own",
+	"Assert":           "guard with 'if', or have a component raise an error",
+	"Match":            "compare with 'if' and 'elif', or look the value up in a dict",
 	"Delete":           "a name stays bound: leave it, or use another one",
 	"TypeAlias":        "there are no static types: assign to a name",
 }

@@ -147,7 +147,7 @@ func TestRefusedImports(t *testing.T) {
 		{"a prefix that is no segment", "from atlantide.corex import y", "1:1", "'atlantide.corex'", ""},
 		{"a private name", "from atlantide.core import (\n  Stack,\n  _x)", "1:1", "'_x'", ""},
 		{"a star", "from atlantide.core import *", "1:1", "'*'", ""},
-		{"an allowed module as a value", "import atlantide", "1:1", "'import atlantide' would bind a module", "from atlantide import name"},
+		{"an allowed module as a value", "import atlantide", "1:1", "'import atlantide' would bind a module", "needs no import: write atlantide.input(name)"},
 		{"the first bad module is named", "import atlantide.core, os, sys", "1:1", "'os'", ""},
 		{"handlers", "from atlantide.providers.aws.handlers.s3 import H", "1:1", "handlers", ""},
 		{"a provider segment", "from atlantide.components.a.provider import H", "1:1", "provider", ""},

@@ -17,7 +17,11 @@ func (c *checker) importModules(s *syntax.Import) {
 			return
 		}
 	}
-	c.refuse(s.Pos, "use 'from "+s.Names[0].Name+" import name'", "'import %s' would bind a module", s.Names[0].Name)
+	hint := "use 'from " + s.Names[0].Name + " import name'"
+	if s.Names[0].Name == "atlantide" {
+		hint = "'atlantide' needs no import: write atlantide.input(name); its modules are imported as in 'from atlantide.core import Stack'"
+	}
+	c.refuse(s.Pos, hint, "'import %s' would bind a module", s.Names[0].Name)
 }
 
 func (c *checker) importFrom(s *syntax.ImportFrom) {
@@ -37,6 +41,12 @@ func (c *checker) importFrom(s *syntax.ImportFrom) {
 
 func (c *checker) refuseModule(at syntax.Pos, module string) {
 	hint := standardHints[module]
+	if hint == "" && ownComponent(module) {
+		hint = "a component of your own lies in components/ALIAS/__init__.py: write 'from atlantide.components.ALIAS import name'"
+		if alias, isAlias := strings.CutPrefix(module, "components."); isAlias {
+			hint = "a component of your own: write 'from atlantide.components." + alias + " import name'"
+		}
+	}
 	if near := misspelt(module); near != "" && c.importable(near) {
 		hint = "did you mean '" + near + "'?"
 	}
@@ -45,6 +55,12 @@ func (c *checker) refuseModule(at syntax.Pos, module string) {
 			"or use the built-in uuid5, sha256_hex, to_json, merge and slugify"
 	}
 	c.refuse(at, hint, "cannot import from '%s'; a config may import from %s", module, strings.Join(importablePackages, ", "))
+}
+
+// ownComponent reports whether a module is spelt as a file of the project would be in
+// Python: relative, or from the folder of the components.
+func ownComponent(module string) bool {
+	return strings.HasPrefix(module, ".") || within(module, "components")
 }
 
 // misspelt is a module whose package is near one that can be imported, with that one's

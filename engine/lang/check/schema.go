@@ -43,7 +43,11 @@ func (c *checker) classHeader(s *syntax.ClassDef, in place) {
 	case s.TypeParams:
 		c.typeParams(s.Pos, "class", s.Name)
 	case len(s.Bases) != 1 || !isName(s.Bases[0], "EnvSchema"):
-		c.refuse(s.Pos, "a config declares no other class: resource types live in providers",
+		hint := "a config declares no other class: resource types live in providers"
+		if slices.ContainsFunc(s.Bases, func(base syntax.Expr) bool { return isName(base, "Component") }) {
+			hint = "a component lies in a folder of its own: move the class to components/ALIAS/__init__.py and write 'from atlantide.components.ALIAS import " + s.Name + "'"
+		}
+		c.refuse(s.Pos, hint,
 			"class '%s' must have EnvSchema, under that name, as its one base", s.Name)
 	}
 }

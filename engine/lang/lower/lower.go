@@ -7,7 +7,6 @@
 package lower
 
 import (
-	"errors"
 	"strconv"
 
 	star "go.starlark.net/syntax"
@@ -86,9 +85,11 @@ const NodeBytes = 256
 func File(m *syntax.Module, filename string, builtin func(name string) bool, limit int) (file *star.File, nodes int, ok bool) {
 	l := &lowerer{file: filename, builtin: builtin, limit: limit}
 	defer func() {
-		if r := recover(); r == errTooLarge {
+		switch r := recover().(type) {
+		case nil:
+		case tooLarge:
 			file, nodes, ok = nil, l.nodes, false
-		} else if r != nil {
+		default:
 			panic(r)
 		}
 	}()
@@ -100,8 +101,8 @@ func File(m *syntax.Module, filename string, builtin func(name string) bool, lim
 	return file, l.nodes, true
 }
 
-// errTooLarge travels by panic to File.
-var errTooLarge = errors.New("too many nodes")
+// tooLarge travels by panic to File.
+type tooLarge struct{}
 
 type lowerer struct {
 	file    string
@@ -153,7 +154,7 @@ func (l *lowerer) temp() string {
 
 func (l *lowerer) count() {
 	if l.nodes++; l.nodes > l.limit {
-		panic(errTooLarge)
+		panic(tooLarge{})
 	}
 }
 

@@ -31,6 +31,9 @@ func BindArgs(name string, params []string, args starlark.Tuple, kwargs []starla
 	}
 	for i, v := range bound {
 		if v == nil && !s.optional[i] {
+			if i >= s.positional {
+				return nil, TypeErrorf("%s() missing required keyword-only argument '%s'", name, s.names[i])
+			}
 			return nil, TypeErrorf("%s() missing required argument '%s' (pos %d)", name, s.names[i], i+1)
 		}
 	}

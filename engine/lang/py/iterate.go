@@ -113,7 +113,7 @@ func stepsOf(t *thread, x value) (stepFunc, error) {
 	case *Iterator:
 		return x.step, nil
 	default:
-		return nil, TypeErrorf("'%s' object is not iterable", TypeName(x))
+		return nil, notIterable(x)
 	}
 }
 
@@ -360,4 +360,13 @@ func Chain(t *starlark.Thread, iterables ...starlark.Value) (starlark.Tuple, err
 		args = append(args, elems...)
 	}
 	return args, nil
+}
+
+// notIterable asks whether a function was meant to be called.
+func notIterable(x value) error {
+	err := &Error{Name: "TypeError", Message: "'" + TypeName(x) + "' object is not iterable"}
+	if f, ok := x.(starlark.Callable); ok && TypeName(x) == "function" && f.Name() != "lambda" {
+		err.Hint = "call it: " + f.Name() + "()"
+	}
+	return err
 }

@@ -8,10 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"pgregory.net/rapid"
 
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/lease/leasetest"
@@ -159,27 +157,6 @@ func TestLease(t *testing.T) {
 				}
 				return err
 			},
-		}
-	})
-}
-
-// Every value that a config or a provider can hold comes back as it was (ST-20).
-func TestValuesSurvive(t *testing.T) {
-	s := open(t, devenv.Database(t))
-	partition := newPartition(t, s)
-	fence := take(t, s, partition, "run")
-	values := rapid.Custom(func(t *rapid.T) any { return statetest.DrawValue(t, 3) })
-	rapid.Check(t, func(rt *rapid.T) {
-		want := state.Output{Value: values.Draw(rt, "value")}
-		if err := s.Commit(context.Background(), partition, fence, state.Batch{SetOutputs: map[string]state.Output{"s:v": want}}); err != nil {
-			rt.Fatal(err)
-		}
-		got, err := s.Load(context.Background(), partition)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got.Outputs["s:v"]); diff != "" {
-			rt.Fatalf("value (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -31,7 +31,7 @@ const Suffix = ".atlas-state"
 // Limits of what is read, in bytes.
 const (
 	MaxFile     = 256 << 20 // as it is on the disk
-	MaxDocument = 512 << 20 // unpacked
+	MaxDocument = 256 << 20 // unpacked
 )
 
 // compressFrom is the size of a document from which on it is compressed.

@@ -16,10 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
-
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/lease/leasetest"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -140,33 +136,6 @@ func breakAny(ctx context.Context, s *Store) error {
 	}
 	return err
 }
-
-// Everything that is recorded comes back as it was, in another process too (T-165c).
-func TestContentSurvives(t *testing.T) {
-	writer, reader := open(t, ""), (*Store)(nil)
-	fence := take(t, writer, "run")
-	reader = open(t, writer.options.Path)
-	before := state.NewSnapshot()
-	rapid.Check(t, func(rt *rapid.T) {
-		want := statetest.DrawSnapshot(rt)
-		if err := writer.Commit(context.Background(), partition, fence, state.Replacement(before, want)); err != nil {
-			rt.Fatal(err)
-		}
-		before = want
-		got, err := reader.Load(context.Background(), partition)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(state.Snapshot{}, "Serial"), ofThisWrite); diff != "" {
-			rt.Fatalf("snapshot (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// ofThisWrite leaves out what a write sets itself in a row.
-var ofThisWrite = cmp.FilterPath(func(p cmp.Path) bool {
-	return strings.HasPrefix(p.GoString(), "{*state.Snapshot}.Rows") && (p.Last().String() == ".Epoch" || p.Last().String() == ".UpdatedAt")
-}, cmp.Ignore())
 
 // What reads makes no file; the first write makes one that is its owner's alone.
 func TestFileIsMadeByTheFirstWrite(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -40,6 +41,7 @@ func Run(t *testing.T, newStore func(t *testing.T) Subject) {
 		"EmptyPartition":            emptyPartition,
 		"RoundTrip":                 roundTrip,
 		"NumbersKeepTheirKind":      numbersKeepTheirKind,
+		"ContentSurvives":           contentSurvives,
 		"PutReplacesEveryField":     putReplacesEveryField,
 		"BatchIsOneCommit":          batchIsOneCommit,
 		"AbsentDeletesAreHarmless":  absentDeletes,
@@ -157,6 +159,38 @@ func numbersKeepTheirKind(_ *testing.T, f *fixture) {
 	r.Properties = map[string]any{"int": int64(1), "float": 1.0, "large": int64(9007199254740993), "small": 1e-7, "negative": int64(-5), "huge": 1e300}
 	f.commit(state.Batch{PutRows: []*state.Row{r}, SetOutputs: map[string]state.Output{"s:f": {Value: 2.0}}})
 	f.want(partitionA, &state.Snapshot{Serial: 1, Rows: map[string]*state.Row{r.ID: r}, Outputs: map[string]state.Output{"s:f": {Value: 2.0}}})
+}
+
+// T-138, T-196: everything that can be recorded comes back as it was, and what replaces it
+// leaves nothing of it (RF-24).
+func contentSurvives(t *testing.T, f *fixture) {
+	f.claim(partitionA, f.fence)
+	before := state.NewSnapshot()
+	rapid.Check(t, func(rt *rapid.T) {
+		want := DrawSnapshot(rt)
+		if err := f.Commit(f.ctx, partitionA, f.fence, state.Replacement(before, want)); err != nil {
+			rt.Fatal(err)
+		}
+		before = want
+		got, err := f.Load(f.ctx, partitionA)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for id, row := range got.Rows { // what a write sets itself
+			if row.Epoch != f.fence.Epoch {
+				rt.Fatalf("%s was written by epoch %d", id, row.Epoch)
+			}
+			if r := want.Rows[id]; r != nil {
+				row.Epoch = r.Epoch
+				if r.UpdatedAt.IsZero() {
+					row.UpdatedAt = time.Time{}
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(state.Snapshot{}, "Serial")); diff != "" {
+			rt.Fatalf("snapshot (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func putReplacesEveryField(_ *testing.T, f *fixture) {

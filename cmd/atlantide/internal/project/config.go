@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model/tomltext"
 )
 
 // maxConfigBytes bounds the text of a config.
@@ -21,21 +23,26 @@ type Config struct {
 // Config reads the config of a command: the one given, which starts at the working
 // directory, else the project file's, which starts at the root (cli.md 6).
 func (p *Project) Config(given string) (Config, error) {
-	name := given
+	name, what := given, "the config"
 	if given == "" {
-		configured, _ := p.settings.text("config")
+		configured, isText := p.settings.text("config")
 		switch {
 		case configured != "" && filepath.IsAbs(configured):
 			name = configured
 		case configured != "":
 			name = p.shown(filepath.Join(p.Root, configured))
+		case p.settings["config"] != nil && !isText:
+			return Config{}, userErrorf("no config: name its file, or mend 'config' in %s, which must be a text, not %s", p.File, tomltext.TypeName(p.settings["config"]))
 		case p.File == "":
 			return Config{}, userErrorf("no config: name its file, or set 'config' in a project file, %s", FileName)
 		default:
 			return Config{}, userErrorf("no config: name its file, or set 'config' in %s", p.File)
 		}
 	}
-	data, err := readFile("the config", p.Resolved(name), name, maxConfigBytes)
+	if given == "" {
+		what = "the config that " + p.File + " names,"
+	}
+	data, err := readFile(what, p.Resolved(name), name, maxConfigBytes)
 	if err != nil {
 		return Config{}, err
 	}

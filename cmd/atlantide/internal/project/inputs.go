@@ -23,7 +23,8 @@ const (
 type Inputs struct {
 	Values map[string]any
 
-	given []given // on the command line, in its order, each name of a source once
+	given []given        // on the command line, in its order, each name of a source once
+	under map[string]any // what a --var takes the place of
 }
 
 // given is a name that came from a --var or from the file of a --var-file.
@@ -35,7 +36,7 @@ type given struct {
 // Inputs lays the values over one another: the project file's, then each file, then each
 // NAME=VALUE, whose value is always text (cli.md 4).
 func (p *Project) Inputs(varFiles, vars []string) (*Inputs, error) {
-	in := &Inputs{Values: map[string]any{}}
+	in := &Inputs{Values: map[string]any{}, under: map[string]any{}}
 	table, _ := p.settings.table("inputs")
 	if err := in.add("[inputs] in "+p.File, table); err != nil {
 		return nil, err
@@ -98,14 +99,52 @@ func (in *Inputs) addVars(vars []string) error {
 		case size > maxVarsBytes:
 			return userErrorf("the --var values have more than the %d bytes allowed; put them into a --var-file", maxVarsBytes)
 		}
-		in.Values[name] = value
 		if !seen[name] {
 			seen[name] = true
+			if under, ok := in.Values[name]; ok {
+				in.under[name] = under
+			}
 			in.given = append(in.given, given{name: name})
 		}
+		in.Values[name] = value
 	}
 	return nil
 }
+
+// Mistyped warns of each --var that a config read where it would have read something else
+// than text without it: the value of a file, else its default, whose types by Python's names
+// are given. A text is true unless it is empty, and a number that is text does not add up.
+func (in *Inputs) Mistyped(read map[string]any, defaults map[string]string) []model.Diagnostic {
+	var mistyped []model.Diagnostic
+	for _, g := range in.given {
+		if _, ok := read[g.name]; !ok || g.file != "" {
+			continue
+		}
+		kind := ""
+		if under, ok := in.under[g.name]; ok {
+			if _, text := under.(string); !text {
+				kind = "the value of a file that it replaces is " + tomltext.TypeName(under)
+			}
+		} else if name := defaults[g.name]; name != "" && name != "str" && name != "NoneType" {
+			kind = "its default is a " + name
+			if name == "int" {
+				kind = "its default is an int"
+			}
+		}
+		if kind == "" {
+			continue
+		}
+		mistyped = append(mistyped, model.Diagnostic{
+			Code: MistypedInput, Severity: model.SeverityWarning,
+			Message: fmt.Sprintf("--var '%s' is text, and %s", sourcetree.Shown(g.name), kind),
+			Hint:    "a --var-file keeps types",
+		})
+	}
+	return mistyped
+}
+
+// MistypedInput is the code of an input that is text in place of something else.
+const MistypedInput model.Kind = "MistypedInput"
 
 // Unread lists what the command line gave and a config did not read, in the order it
 // was given; read is what it did read, defaults included. strict takes the keys of files

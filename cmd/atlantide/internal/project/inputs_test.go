@@ -106,6 +106,32 @@ func TestRefusedInputs(t *testing.T) {
 	refused(t, err, "[inputs] in "+FileName, "'d'")
 }
 
+// A --var is text: it is told where the config would have read something else without it.
+func TestMistyped(t *testing.T) {
+	dir := folder(t, map[string]string{FileName: "[inputs]\nports = [80]\nteam = 'blue'\n", "v.toml": "size = 3\n"})
+	p, err := Open(dir, "")
+	must(t, err)
+	in, err := p.Inputs([]string{"v.toml"}, []string{"ports=1", "team=2", "size=3", "size=4", "on=no", "n=5", "name=6", "nothing=7", "unread=8"})
+	must(t, err)
+	read := map[string]any{"ports": "1", "team": "2", "size": "4", "on": "no", "n": "5", "name": "6", "nothing": "7"}
+	var got []string
+	for _, d := range in.Mistyped(read, map[string]string{"ports": "str", "on": "bool", "n": "int", "name": "str", "nothing": "NoneType", "unread": "int"}) {
+		if d.Code != MistypedInput || d.Severity != model.SeverityWarning || d.Hint == "" {
+			t.Errorf("%+v", d)
+		}
+		got = append(got, d.Message)
+	}
+	want := []string{
+		"--var 'ports' is text, and the value of a file that it replaces is an array",
+		"--var 'size' is text, and the value of a file that it replaces is an integer",
+		"--var 'on' is text, and its default is a bool",
+		"--var 'n' is text, and its default is an int",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestUnread(t *testing.T) {
 	dir := folder(t, map[string]string{FileName: "[inputs]\nshared = 1\n", "v.toml": "region = 1\nother = 2\n"})
 	p, err := Open(dir, "")
