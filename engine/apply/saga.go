@@ -151,9 +151,9 @@ func (x *execution) poison(u undo) (proved bool, err error) {
 func (x *execution) poisonDependents(id string) {
 	marked := map[string]*state.Row{}
 	rows := x.rows()
-	for todo := []string{id}; len(todo) > 0; {
-		up := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for frontier := []string{id}; len(frontier) > 0; {
+		up := frontier[len(frontier)-1]
+		frontier = frontier[:len(frontier)-1]
 		for _, row := range rows[up] {
 			if row.ID == id || marked[row.ID] != nil {
 				continue
@@ -161,7 +161,7 @@ func (x *execution) poisonDependents(id string) {
 			poisoned := *row
 			poisoned.InputHash, poisoned.UpdatedAt = "", x.Now()
 			marked[row.ID] = &poisoned
-			todo = append(todo, row.ID)
+			frontier = append(frontier, row.ID)
 		}
 	}
 	if len(marked) == 0 {

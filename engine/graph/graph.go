@@ -90,11 +90,11 @@ func (g *Graph) Closure(seeds []string, reverse bool) []string {
 		edges = g.dependents
 	}
 	reached := make([]bool, len(g.ids))
-	var todo []int
+	var frontier []int
 	reach := func(node int) {
 		if !reached[node] {
 			reached[node] = true
-			todo = append(todo, node)
+			frontier = append(frontier, node)
 		}
 	}
 	for _, seed := range seeds {
@@ -102,9 +102,9 @@ func (g *Graph) Closure(seeds []string, reverse bool) []string {
 			reach(node)
 		}
 	}
-	for len(todo) > 0 {
-		node := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for len(frontier) > 0 {
+		node := frontier[len(frontier)-1]
+		frontier = frontier[:len(frontier)-1]
 		for _, next := range edges[node] {
 			reach(next)
 		}

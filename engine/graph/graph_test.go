@@ -250,16 +250,16 @@ func TestPlantedCycle(t *testing.T) {
 // reaches reports whether a path of at least one edge leads from a to b.
 func reaches(edges map[string][]string, a, b string) bool {
 	seen := map[string]bool{}
-	todo := slices.Clone(edges[a])
-	for len(todo) > 0 {
-		id := todo[0]
-		todo = todo[1:]
+	frontier := slices.Clone(edges[a])
+	for len(frontier) > 0 {
+		id := frontier[0]
+		frontier = frontier[1:]
 		if id == b {
 			return true
 		}
 		if !seen[id] {
 			seen[id] = true
-			todo = append(todo, edges[id]...)
+			frontier = append(frontier, edges[id]...)
 		}
 	}
 	return false

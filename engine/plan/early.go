@@ -8,15 +8,15 @@ import "strings"
 // nodes that nothing waits for are not among them: each is destroyed right before it is
 // made again.
 func (p *Plan) EarlyDestroys() map[string]*Change {
-	var todo []string
+	var frontier []string
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Action == Replace && !c.CreateBeforeDestroy && len(c.goingHalves()) > 0 {
-			todo = append(todo, c.NodeID)
+			frontier = append(frontier, c.NodeID)
 		}
 	}
 	early := map[string]*Change{}
-	if len(todo) == 0 {
+	if len(frontier) == 0 {
 		return early
 	}
 	dependents := map[string][]*Change{}
@@ -31,13 +31,13 @@ func (p *Plan) EarlyDestroys() map[string]*Change {
 			}
 		}
 	}
-	for len(todo) > 0 {
-		id := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for len(frontier) > 0 {
+		id := frontier[len(frontier)-1]
+		frontier = frontier[:len(frontier)-1]
 		for _, c := range dependents[id] {
 			if early[c.NodeID] == nil {
 				early[c.NodeID] = c
-				todo = append(todo, strings.TrimSuffix(c.NodeID, PendingSuffix))
+				frontier = append(frontier, strings.TrimSuffix(c.NodeID, PendingSuffix))
 			}
 		}
 	}

@@ -69,16 +69,16 @@ func destroySelection(targets []string, snapshot *state.Snapshot) (*selection, e
 		note(id+PendingSuffix, entry.Row)
 	}
 	s := &selection{ids: set(matched)}
-	for todo := matched; len(todo) > 0; {
-		id := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for frontier := matched; len(frontier) > 0; {
+		id := frontier[len(frontier)-1]
+		frontier = frontier[:len(frontier)-1]
 		if node, old := strings.CutSuffix(id, PendingSuffix); old && snapshot.Rows[node] == nil {
 			id = node // nobody but the old half is what its dependents were made from
 		}
 		for _, next := range dependents[id] {
 			if !s.ids[next] {
 				s.ids[next] = true
-				todo = append(todo, next)
+				frontier = append(frontier, next)
 			}
 		}
 	}
