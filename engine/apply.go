@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,7 +26,7 @@ import (
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*Result, error) {
 	return e.run(ctx, session{
 		partition: req.Partition, store: req.Store, locker: req.Locker, owner: req.Owner, expect: req.Expect, gate: req.Gate,
-		source: req.Compilation.Source, secrets: secretsOf(req.Secrets, req.Recorder), reports: req.Report,
+		source: req.Compilation.Source, secrets: secretsOf(req.Secrets, req.Recorder), reports: req.Report, parallelism: req.Parallelism,
 		plan: func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
 			return e.Plan(ctx, PlanRequest{
 				Compilation: req.Compilation, Snapshot: snapshot, Owner: req.Owner, OnFailure: req.OnFailure,
@@ -42,7 +43,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest) (*Result, error) {
 func (e *Engine) Destroy(ctx context.Context, req DestroyRequest) (*Result, error) {
 	return e.run(ctx, session{
 		partition: req.Partition, store: req.Store, locker: req.Locker, owner: req.Owner, expect: req.Expect, gate: req.Gate,
-		secrets: secretsOf(req.Secrets, nil), reports: true,
+		secrets: secretsOf(req.Secrets, nil), reports: true, parallelism: req.Parallelism,
 		plan: func(_ context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
 			return plan.DestroyTargets(snapshot, e.Registry.Schemas(), req.Targets)
 		},
@@ -61,8 +62,10 @@ type session struct {
 	source    fs.FS
 	secrets   apply.Secrets
 	reports   bool // also when there is nothing to do
-	plan      func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error)
-	covers    func(id string) bool // ids that the run knows of beside those recorded
+	// parallelism is the request's; 0 = the engine's.
+	parallelism int
+	plan        func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error)
+	covers      func(id string) bool // ids that the run knows of beside those recorded
 }
 
 func (e *Engine) run(ctx context.Context, s session) (*Result, error) {
@@ -91,13 +94,15 @@ func (e *Engine) run(ctx context.Context, s session) (*Result, error) {
 	if err != nil {
 		return result, err
 	}
-	e.tell(handle, "lease_acquire", map[string]any{"owner": handle.Fence().Holder})
-	err = e.locked(ctx, s, handle, first, result)
-	return result, e.unlock(ctx, handle, result, err)
+	n := e.narrator()
+	n.ofLock(handle, lease.EventAcquire, map[string]any{"owner": handle.Fence().Holder})
+	n.ofRenewals(handle)
+	err = e.locked(ctx, s, handle, first, result, n)
+	return result, e.unlock(ctx, handle, result, err, n)
 }
 
 // locked is the part of a run that happens under the lock.
-func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, first *state.Snapshot, result *Result) error {
+func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, first *state.Snapshot, result *Result, n *narrator) error {
 	snapshot, err := s.reload(ctx, first)
 	if err != nil {
 		return err
@@ -122,8 +127,8 @@ func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, fir
 	}
 	run := &apply.Run{
 		Provider: e.provider, Schemas: e.Registry.Schemas(), Store: s.store, Partition: s.partition, Lease: handle, Owner: s.owner, Source: s.source,
-		Parallelism: e.parallelism(), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
-		Backoff: e.backoff(), Now: e.Now, NewID: e.NewID, Events: e.Events, Gate: s.gate, Secrets: s.secrets,
+		Parallelism: cmp.Or(s.parallelism, e.parallelism()), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
+		Backoff: e.backoff(), Now: e.Now, NewID: e.NewID, Events: n.events(), Gate: s.gate, Secrets: s.secrets,
 	}
 	result.Report, err = run.Apply(ctx, p)
 	return err
@@ -187,7 +192,7 @@ const releaseTimeout = 15 * time.Second
 
 // unlock gives the lock back, unless a call may still be in flight (LS-10). A release
 // that fails goes with the run's error and never replaces a result.
-func (e *Engine) unlock(ctx context.Context, handle lease.Handle, result *Result, err error) error {
+func (e *Engine) unlock(ctx context.Context, handle lease.Handle, result *Result, err error, n *narrator) error {
 	if result.Report != nil && len(result.Report.Abandoned) > 0 {
 		handle.Abandon()
 		return err
@@ -198,7 +203,7 @@ func (e *Engine) unlock(ctx context.Context, handle lease.Handle, result *Result
 	if released == nil {
 		return err
 	}
-	e.tell(handle, "lease_release", map[string]any{"error": released.Error()})
+	n.ofLock(handle, "lease_release", map[string]any{"error": released.Error()})
 	var typed *model.Error
 	if !errors.As(err, &typed) {
 		return err
@@ -207,15 +212,6 @@ func (e *Engine) unlock(ctx context.Context, handle lease.Handle, result *Result
 	joined.AlsoFailed = append(slices.Clone(typed.AlsoFailed), model.Errorf(model.LockError, model.ClassTransient,
 		"the lock could not be released and lapses by itself: %w", released))
 	return &joined
-}
-
-// tell hands an event about the lock to the sink, whose failure breaks nothing.
-func (e *Engine) tell(handle lease.Handle, phase string, detail map[string]any) {
-	if e.Events == nil {
-		return
-	}
-	defer func() { _ = recover() }()
-	e.Events(apply.Event{RunID: handle.Fence().Holder, At: e.Now(), Phase: phase, Detail: detail})
 }
 
 func (e *Engine) provider(name string) (apply.Provider, bool) {

@@ -115,6 +115,8 @@ type ApplyRequest struct {
 	Recorder apply.Recorder
 	// Report asks for a report also when there is nothing to do, as a deploy gives one.
 	Report bool
+	// Parallelism is how many nodes are at work at once; 0 = the engine's.
+	Parallelism int
 
 	// Expect is the changeset digest that must come out under the lock; another one
 	// is a PlanDriftError and nothing is called. "" expects nothing.
@@ -135,8 +137,10 @@ type DestroyRequest struct {
 	// Secrets are those that the recorded resources read; what does not resolve is absent
 	// (EX-17). nil = nothing does.
 	Secrets Secrets
-	Expect  string
-	Gate    func(ctx context.Context, phase apply.Phase, p *plan.Plan) error
+	// Parallelism is how many nodes are at work at once; 0 = the engine's.
+	Parallelism int
+	Expect      string
+	Gate        func(ctx context.Context, phase apply.Phase, p *plan.Plan) error
 }
 
 // RefreshRequest reads what a snapshot records (RF-1). With Write it records what it finds,

@@ -117,9 +117,11 @@ func (e *Engine) recording(ctx context.Context, locker lease.Locker, store state
 	if err != nil {
 		return err
 	}
+	n := e.narrator()
+	n.ofRenewals(handle)
 	now, err := store.Load(ctx, partition)
 	if err == nil {
-		err = work(&apply.Record{Store: store, Partition: partition, Lease: handle, Timeout: e.nodeTimeout(), Now: e.Now, Events: e.Events}, now)
+		err = work(&apply.Record{Store: store, Partition: partition, Lease: handle, Timeout: e.nodeTimeout(), Now: e.Now, Events: n.events()}, now)
 	}
-	return e.unlock(ctx, handle, &Result{}, err)
+	return e.unlock(ctx, handle, &Result{}, err, n)
 }

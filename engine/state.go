@@ -19,6 +19,10 @@ type StatePlace struct {
 	Partition string
 	Store     state.Store
 	Locker    lease.Locker
+	// Secrets open and Recorder seals what is sensitive in the partition. They are needed
+	// only where something sealed is brought to another partition, or comes from one.
+	Secrets  StateSecrets
+	Recorder apply.Recorder
 }
 
 // KeepSnapshot keeps a snapshot that is taken under the lock; an error ends what it was

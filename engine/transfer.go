@@ -32,6 +32,10 @@ type StateRestore struct {
 	Restored  []string // ids that appear
 	Forgotten []string // ids that are recorded no more; what they stand for stays
 
+	// From is where the snapshot was taken, as far as that is known: its Partition, Label and
+	// Secrets. nil = the place that it is restored to.
+	From *StatePlace
+
 	snapshot *state.Snapshot
 }
 
@@ -65,7 +69,15 @@ func (e *Engine) RestoreState(ctx context.Context, at StatePlace, restore *State
 		if current.Serial != restore.Serial {
 			return model.Errorf(model.StateError, model.ClassTransient, "%s was written since the restore was shown (serial %d, then %d); nothing was restored, look again", at.Label, restore.Serial, current.Serial)
 		}
-		return e.commitState(ctx, at, handle, state.Replacement(current, restore.snapshot))
+		from := at
+		if restore.From != nil {
+			from = *restore.From
+		}
+		restored, err := e.rebound(restore.snapshot, from, at)
+		if err != nil {
+			return err
+		}
+		return e.commitState(ctx, at, handle, state.Replacement(current, restored))
 	})
 }
 
@@ -124,6 +136,18 @@ func (e *Engine) MigrateState(ctx context.Context, from, to StatePlace, force bo
 	return rows, err
 }
 
+// MigrationAllowed refuses a destination with nodes, unless force says to replace them
+// (RF-25).
+func MigrationAllowed(to StatePlace, destination *state.Snapshot, force bool) error {
+	n := len(recorded(destination))
+	if n == 0 || force {
+		return nil
+	}
+	e := model.Errorf(model.StateError, model.ClassUser, "%s already has %d nodes", to.Label, n)
+	e.Hint = "--force replaces them"
+	return e
+}
+
 // copyState runs under both locks; handle is that of the destination.
 func (e *Engine) copyState(ctx context.Context, from, to StatePlace, handle lease.Handle, force bool) (int, error) {
 	source, err := from.Store.Load(ctx, from.Partition)
@@ -134,12 +158,13 @@ func (e *Engine) copyState(ctx context.Context, from, to StatePlace, handle leas
 	if err != nil {
 		return 0, err
 	}
-	if n := len(recorded(destination)); n > 0 && !force {
-		e := model.Errorf(model.StateError, model.ClassUser, "%s already has %d nodes", to.Label, n)
-		e.Hint = "--force replaces them"
-		return 0, e
+	if err := MigrationAllowed(to, destination, force); err != nil {
+		return 0, err
 	}
-	sent := e.adopted(source)
+	sent, err := e.rebound(e.adopted(source), from, to)
+	if err != nil {
+		return 0, err
+	}
 	if err := e.commitState(ctx, to, handle, state.Replacement(destination, sent)); err != nil {
 		return 0, err
 	}

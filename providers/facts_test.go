@@ -26,6 +26,8 @@ type typeFacts struct {
 	Fields         map[string]fieldFacts
 	Computed       []string
 	PhysicalName   string `json:"physical_name_field"`
+	Import         string // what finds an object that exists: an "id", its "name", or "none" does
+	Identity       string `json:"identity_field"`
 	Constraints    []string
 	Actions        map[string]string
 	Nested         map[string]struct {
@@ -100,6 +102,12 @@ func TestSchemasAreTheReference(t *testing.T) {
 			}
 			if typ.Kind != facts.Kind || typ.Provider != facts.Provider || !slices.Equal(got.Computed, facts.Computed) || got.PhysicalName != facts.PhysicalName {
 				t.Errorf("kind %s, provider %s, computed %v, physical name %q", typ.Kind, typ.Provider, got.Computed, got.PhysicalName)
+			}
+			if typ.IdentityField != facts.Identity || (facts.Import == "id") != (typ.IdentityField != "") {
+				t.Errorf("RF-12: an import is given %q; it is found by its %s, in %q", typ.IdentityField, facts.Import, facts.Identity)
+			}
+			if id := typ.Field(typ.IdentityField); typ.IdentityField != "" && (id == nil || id.Mutability != model.Computed) {
+				t.Errorf("RF-13: the identity %q is no output", typ.IdentityField)
 			}
 			if diff := cmp.Diff(facts.Actions, got.Actions); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)

@@ -7,6 +7,7 @@ const (
 	ConditionReconciling      = "Reconciling"
 	ConditionStalled          = "Stalled"
 	ConditionApprovalRequired = "ApprovalRequired"
+	ConditionPolicyViolated   = "PolicyViolated"
 	ConditionLocked           = "Locked"
 )
 
@@ -26,9 +27,21 @@ const (
 	ReasonFuelExhausted = "FuelExhausted"
 	// ReasonInputInvalid: the source or the inputs are not usable as they stand.
 	ReasonInputInvalid = "InputInvalid"
-	// ReasonApplyHalted: a provider failed; what was done is recorded, the rest is
-	// planned again.
+	// ReasonApplyFailed: a run failed, and what it had done was undone.
+	ReasonApplyFailed = "ApplyFailed"
+	// ReasonApplyHalted: a run failed; what was done is recorded, the rest is planned
+	// again.
 	ReasonApplyHalted = "ApplyHalted"
+	// ReasonRollbackFailed: a run failed, and not all that it had done could be undone.
+	ReasonRollbackFailed = "RollbackFailed"
+	// ReasonCancelled: a run was cancelled by request.
+	ReasonCancelled = "Cancelled"
+	// ReasonTimeout: a run took longer than spec.timeout.
+	ReasonTimeout = "Timeout"
+	// ReasonPolicyViolation: a mandatory policy objects to the plan.
+	ReasonPolicyViolation = "PolicyViolation"
+	// ReasonSecretsUnavailable: a secret, or the key to seal with, cannot be had.
+	ReasonSecretsUnavailable = "SecretsUnavailable"
 	// ReasonPreventDestroy: a guarded resource would be destroyed.
 	ReasonPreventDestroy = "PreventDestroy"
 	// ReasonLeaseHeld: another run holds this Stack's lock.
@@ -54,6 +67,9 @@ const (
 	EventSuspended              = "Suspended"
 	EventOrphaned               = "Orphaned"
 	EventDestroyed              = "Destroyed"
+	// EventTakenOver: the lock was taken over from a run that never gave it back; the note
+	// says what that run left.
+	EventTakenOver = "TakenOver"
 )
 
 // Annotations by which people and tools ask something of a Stack (operator.md 1.4).
@@ -66,6 +82,8 @@ const (
 	// AnnotationApprove approves the pending plan that has exactly this digest,
 	// "sha256:" and 64 hex digits.
 	AnnotationApprove = "atlantide.io/approve"
+	// AnnotationCancel interrupts the run whose epoch it names, as status.lock shows it.
+	AnnotationCancel = "atlantide.io/cancel"
 )
 
 // Finalizer keeps a Stack until its resources are destroyed or announced as orphaned.

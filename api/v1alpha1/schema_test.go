@@ -39,7 +39,9 @@ func TestSchema(t *testing.T) {
 		want         string // "" = accepted
 	}{
 		{"the least", inlineSource, ""},
-		{"every field", inlineSource + "  inputs: {a: {b: [x, 1.5, null, true]}}\n  interval: 1h30m\n  retryInterval: 5s\n  suspend: true\n  approval: {required: Always}\n  deletion: {policy: Destroy}\n", ""},
+		{"every field", inlineSource + "  inputs: {a: {b: [x, 1.5, null, true]}}\n  interval: 1h30m\n  retryInterval: 5s\n  suspend: true\n  approval: {required: Always}\n  deletion: {policy: Destroy}\n" +
+			"  timeout: 30s\n  onFailure: Halt\n  parallelism: 64\n  serviceAccountName: deployer\n" +
+			"  secrets: {provider: Kubernetes, defaultSecret: app, refs: [{name: any/name/at all, secretKeyRef: {name: db.prod, key: pass_word.1}}]}\n", ""},
 		{"a ConfigMap", "  source: {configMapRef: {name: c, entrypoint: a.py}}\n", ""},
 		{"no source", "  suspend: true\n", "spec.source: Required value"},
 		{"an empty source", "  source: {}\n", "spec.source must have exactly one of inline and configMapRef"},
@@ -58,17 +60,32 @@ func TestSchema(t *testing.T) {
 		{"an unknown approval", inlineSource + "  approval: {required: Sometimes}\n", `supported values: "Always", "Destructive", "Never"`},
 		{"an unknown deletion policy", inlineSource + "  deletion: {policy: Keep}\n", `supported values: "Orphan", "Destroy"`},
 		{"inputs that are a list", inlineSource + "  inputs: [1]\n", "spec.inputs"},
-		{"a field that does not exist", inlineSource + "  parallelism: 4\n", `unknown field "spec.parallelism"`},
+		{"a timeout too short", inlineSource + "  timeout: 29s\n", "spec.timeout must be from 30s to 24h"},
+		{"an unknown failure mode", inlineSource + "  onFailure: Retry\n", `supported values: "Rollback", "Halt"`},
+		{"no parallelism", inlineSource + "  parallelism: 0\n", "spec.parallelism"},
+		{"too much parallelism", inlineSource + "  parallelism: 65\n", "spec.parallelism"},
+		{"an account of another namespace", inlineSource + "  serviceAccountName: other:default\n", "spec.serviceAccountName"},
+		{"the environment as a place of secrets", inlineSource + "  secrets: {provider: Env}\n", `supported values: "Kubernetes"`},
+		{"a Secret of another namespace", inlineSource + "  secrets: {defaultSecret: other/app}\n", "spec.secrets.defaultSecret"},
+		{"a reference into another namespace", inlineSource + "  secrets: {refs: [{name: a, secretKeyRef: {name: ../app, key: k}}]}\n", "spec.secrets.refs[0].secretKeyRef.name"},
+		{"a key that is a path", inlineSource + "  secrets: {refs: [{name: a, secretKeyRef: {name: app, key: a/b}}]}\n", "spec.secrets.refs[0].secretKeyRef.key"},
+		{"two references of one name", inlineSource + "  secrets: {refs: [{name: a, secretKeyRef: {name: x, key: k}}, {name: a, secretKeyRef: {name: y, key: k}}]}\n", "Duplicate value"},
+		{"a field of secrets that does not exist", inlineSource + "  secrets: {prefix: /app}\n", `unknown field "spec.secrets.prefix"`},
+		{"a field that does not exist", inlineSource + "  mode: PlanOnly\n", `unknown field "spec.mode"`},
 		{"a field that does not exist, deeper", inlineSource + "  approval: {planDigest: x}\n", `unknown field "spec.approval.planDigest"`},
 	}
 	for _, tc := range cases {
 		t.Run(tc.reason, func(t *testing.T) {
 			var stack unstructured.Unstructured
-			if err := yaml.Unmarshal([]byte(head+tc.spec), &stack.Object); err != nil {
+			text, err := yaml.YAMLToJSON([]byte(head + tc.spec))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := stack.UnmarshalJSON(text); err != nil {
 				t.Fatal(err)
 			}
 			sent := stack.DeepCopy().Object["spec"]
-			err := strict.Create(t.Context(), &stack)
+			err = strict.Create(t.Context(), &stack)
 			switch {
 			case tc.want == "" && err != nil:
 				t.Fatal(err)

@@ -38,6 +38,39 @@ type StackSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="spec.retryInterval must be from 5s to 24h"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 
+	// Timeout is the time that a run may take, from 30s to 24h; a longer one is
+	// interrupted and ends as OnFailure says. Absent means 1h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s') && duration(self) <= duration('24h')",message="spec.timeout must be from 30s to 24h"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// OnFailure says what becomes of what a run did when it fails, is cancelled or takes
+	// too long: Rollback undoes it, Halt leaves it. Absent means Rollback.
+	// +optional
+	OnFailure FailureMode `json:"onFailure,omitempty"`
+
+	// Parallelism is how many resources are worked on at once, from 1 to 64. Absent
+	// means 10.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	Parallelism *int32 `json:"parallelism,omitempty"`
+
+	// ServiceAccountName is the account of the Stack's namespace that Secrets are read
+	// as: a Stack sees what that account may get, and no more. Absent means default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
+	// Secrets says where the configuration's SecretRef handles find their values. Absent
+	// means that they name Secrets as "secret/key".
+	// +optional
+	Secrets *StackSecrets `json:"secrets,omitempty"`
+
 	// Suspend stops new work; a run that is going on ends at its next checkpoint. A
 	// deletion is still seen: with policy Orphan it goes through, with policy Destroy
 	// it waits. Absent means false.
@@ -52,6 +85,79 @@ type StackSpec struct {
 	// means Orphan.
 	// +optional
 	Deletion *StackDeletion `json:"deletion,omitempty"`
+}
+
+// FailureMode says what becomes of what a failed run did.
+// +kubebuilder:validation:Enum=Rollback;Halt
+type FailureMode string
+
+// What becomes of it.
+const (
+	// FailureRollback undoes it, the latest first.
+	FailureRollback FailureMode = "Rollback"
+	// FailureHalt leaves it as it is; the rest is planned again.
+	FailureHalt FailureMode = "Halt"
+)
+
+// SecretsProvider is a kind of place where secrets are.
+// +kubebuilder:validation:Enum=Kubernetes
+type SecretsProvider string
+
+// SecretsKubernetes is the Secrets of the Stack's namespace.
+const SecretsKubernetes SecretsProvider = "Kubernetes"
+
+// StackSecrets maps the names of SecretRef handles to keys of Secrets of the Stack's
+// namespace; no name reaches another one. A name is looked for in refs first; then
+// "secret/key" is that key of that Secret, and a name without a slash a key of
+// defaultSecret.
+type StackSecrets struct {
+	// Provider is the kind of place where the secrets are. Absent means Kubernetes.
+	// +optional
+	Provider SecretsProvider `json:"provider,omitempty"`
+
+	// DefaultSecret is the Secret that names without a slash are keys of. Absent means
+	// that there is none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	DefaultSecret string `json:"defaultSecret,omitempty"`
+
+	// Refs name keys of Secrets one by one, at most 256.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=256
+	Refs []StackSecretRef `json:"refs,omitempty"`
+}
+
+// StackSecretRef is what one name stands for.
+type StackSecretRef struct {
+	// Name as the configuration's SecretRef says it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Name string `json:"name"`
+
+	// SecretKeyRef is where its value is.
+	// +required
+	SecretKeyRef SecretKeyRef `json:"secretKeyRef"`
+}
+
+// SecretKeyRef is a key of a Secret of the Stack's namespace.
+type SecretKeyRef struct {
+	// Name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	Name string `json:"name"`
+
+	// Key of its data.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	Key string `json:"key"`
 }
 
 // StackSource names exactly one place.

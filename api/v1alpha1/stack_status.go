@@ -11,8 +11,8 @@ type StackStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions follow kstatus: Ready; Reconciling, Stalled, ApprovalRequired and
-	// Locked are present only while they are true.
+	// Conditions follow kstatus: Ready; Reconciling, Stalled, ApprovalRequired,
+	// PolicyViolated and Locked are present only while they are true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/atlantide-org/atlantide-operator/hack/devenv"
 )
 
 // walkthrough is the config of the documents in the variant that they build (GR-4a).
@@ -47,7 +49,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	os.Exit(devenv.Main(m, devenv.WithPostgres))
 }
 
 // sharedCache lets a process find what the layout engine compiled before.

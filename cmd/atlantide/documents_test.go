@@ -15,13 +15,19 @@ func TestThePageShowsWhatItsConfigGives(t *testing.T) {
 	if config == nil {
 		t.Fatal("the page shows no config")
 	}
-	t.Chdir(t.TempDir())
+	dir := t.TempDir()
+	t.Chdir(dir)
 	write(t, "infra.py", config[1])
-	for _, args := range [][]string{{"plan", "infra.py"}, {"build", "infra.py"}, {"graph", "infra.py"}, {"verify", "out.atlas"}, {"build", "infra.py", "--json"}} {
+	for _, args := range [][]string{
+		{"plan", "infra.py"}, {"build", "infra.py"}, {"graph", "infra.py"}, {"verify", "out.atlas"}, {"build", "infra.py", "--json"},
+		{"apply", "infra.py", "--confirm"},
+		{"refresh"}, {"output"}, {"output", "greeting_checksum"}, {"import", "demo:*", "-c", "infra.py", "--state", "new.db"},
+	} {
 		stdout, stderr, code := atlantide(t.Context(), args...)
 		if code != exitOK || stderr != "" {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
+		stdout = strings.ReplaceAll(tookForm.ReplaceAllString(stdout, "(0.0s)"), dir, "/home/me/demo")
 		if !strings.Contains(withoutSpace(page), withoutSpace(stdout)) {
 			t.Errorf("%v prints, and the page does not:\n%s", args, stdout)
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/graph/draw"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 )
 
 // The forms of a graph.
@@ -23,7 +25,7 @@ const (
 var graphForms = []string{graphMermaid, graphDOT, graphSVG}
 
 func (a *app) newGraph() *cobra.Command {
-	config := &configFlags{}
+	config, place := &configFlags{}, &stateFlags{}
 	var form, to string
 	var withPlan bool
 	cmd := &cobra.Command{
@@ -35,30 +37,25 @@ func (a *app) newGraph() *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := argument(args)
-			if err != nil {
-				return err
+			if place.path != "" && !withPlan {
+				return model.Errorf(model.AtlantideError, model.ClassUser, "--state is what a plan compares with; give --plan as well")
 			}
 			render, ok := renderings[strings.ToLower(form)]
 			if !ok {
 				return notOneOf("--format", form, graphForms)
 			}
-			w, err := a.open(cmd.Context())
+			w, e, err := a.subject(cmd, config, args)
 			if err != nil {
 				return err
 			}
 			defer w.Close()
-			e, err := w.subject(cmd.Context(), config, cmd.Flags(), given)
-			if err != nil {
-				return err
-			}
 			for _, warning := range e.Warnings {
 				printWarning(a.err, warning)
 			}
 			var marks map[string]graph.Mark
 			var refused error
 			if withPlan {
-				if marks, refused = w.marks(cmd.Context(), e); marks == nil {
+				if marks, refused = a.marks(cmd.Context(), w, e, place); marks == nil {
 					return refused
 				}
 			}
@@ -75,6 +72,7 @@ func (a *app) newGraph() *cobra.Command {
 	config.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&form, "format", graphMermaid, "print as `FORMAT`: "+strings.Join(graphForms, ", "))
+	place.register(cmd)
 	flags.BoolVar(&withPlan, "plan", false, "colour what a plan would create, update, replace or delete; secrets are not looked up")
 	flags.StringVarP(&to, "output", "o", "", "write to `FILE` (default standard output)")
 	completeFrom(cmd, "format", func() []string { return graphForms })
@@ -103,12 +101,17 @@ func (w *workspace) render(ctx context.Context, e *evaluated, marks map[string]g
 }
 
 // marks are what a plan would do. Of a plan that is refused they come beside the error.
-func (w *workspace) marks(ctx context.Context, e *evaluated) (map[string]graph.Mark, error) {
-	p, err := w.plan(ctx, e, &planFlags{secrets: secretsSkip})
-	if p == nil {
+func (a *app) marks(ctx context.Context, w *workspace, e *evaluated, place *stateFlags) (map[string]graph.Mark, error) {
+	at, err := a.target(ctx, w.Project, place, a.err)
+	if err != nil {
 		return nil, err
 	}
-	return engine.Marks(p), err
+	defer at.close()
+	p, err := w.plan(ctx, e, &planFlags{secrets: secretsSkip, onFailure: plan.OnFailureRollback}, at)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Marks(p.Plan), p.refused
 }
 
 // deliver prints a text, or puts it into the file that was asked for.

@@ -29,11 +29,24 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go interrupts(signals, cancel, os.Stderr, os.Exit)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
+	signal.Stop(signals)
 	os.Exit(code)
+}
+
+// interrupts ends the command on the first signal, which may take a while: what a run did
+// is undone and recorded. The second one ends the process at once (EX-36).
+func interrupts(signals <-chan os.Signal, cancel context.CancelFunc, told io.Writer, exit func(int)) {
+	<-signals
+	fmt.Fprintln(told, "interrupted: stopping; a second interrupt leaves at once, with a run's lock still held and its work half done")
+	cancel()
+	<-signals
+	fmt.Fprintln(told, "interrupted again: leaving at once; what was in flight is in the state as such, and the lock ends by itself")
+	exit(exitInterrupted)
 }
 
 // run is the whole command with its exit code.
@@ -70,6 +83,15 @@ type app struct {
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	return &app{in: stdin, out: newScreen(stdout, os.Getenv), err: newScreen(stderr, os.Getenv), log: newLogger(stderr)}
+}
+
+// told is where everything goes that is not the result: beside a JSON document nothing
+// stands on stdout (cli.md 8).
+func (a *app) told(asJSON bool) screen {
+	if asJSON {
+		return a.err
+	}
+	return a.out
 }
 
 // twoDashes writes the documented short form "-var" as the long flag that it is.

@@ -176,7 +176,7 @@ func TestEnvironment(t *testing.T) {
 		{envLogLevel, "Debug", []string{"validate"}, "ok a.py — 0 resource(s), no cycles\n", "DEBUG", exitOK},
 		{envLogLevel, "debug", []string{"--log-level", "error", "validate"}, "ok a.py — 0 resource(s), no cycles\n", "", exitOK},
 		{envLogLevel, "loud", []string{"validate"}, "", envLogLevel + " 'loud'", exitError},
-		{envProfile, "vault", []string{"validate"}, "", "there is no secret provider 'vault'; known: env, keyfile", exitError},
+		{envProfile, "vault", []string{"validate"}, "", "there is no secret provider 'vault'; known: env, keyfile, ssm", exitError},
 		{envProfile, "gone", []string{"validate"}, "", "the config that atlantide.toml names, gone.py: no such file", exitError},
 		{envProfile, "typed", []string{"validate"}, "", "mend 'config' in atlantide.toml, which must be a text, not an integer", exitError},
 		{envDebug, "yes", []string{"-P", "c", "validate"}, "", "trace: *model.Error, without a cause\n", exitError},

@@ -13,11 +13,11 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
-	"github.com/atlantide-org/atlantide-operator/engine/state"
+	"github.com/atlantide-org/atlantide-operator/engine/secrets"
 )
 
 func (a *app) newPlan() *cobra.Command {
-	config, options, view, format := &configFlags{}, &planFlags{}, &planView{}, &formatFlags{}
+	config, place, options, view, format := &configFlags{}, &stateFlags{}, &planFlags{}, &planView{}, &formatFlags{}
 	detailed := false
 	cmd := &cobra.Command{
 		Use:   "plan [OPTIONS] [CONFIG|FILE" + artifactSuffix + "]",
@@ -34,27 +34,29 @@ func (a *app) newPlan() *cobra.Command {
 			if err := view.check(format.json); err != nil {
 				return err
 			}
-			given, err := argument(args)
-			if err != nil {
-				return err
-			}
-			w, err := a.open(cmd.Context())
+			w, e, err := a.subject(cmd, config, args)
 			if err != nil {
 				return err
 			}
 			defer w.Close()
-			e, err := w.subject(cmd.Context(), config, cmd.Flags(), given)
+			at, err := a.target(cmd.Context(), w.Project, place, a.told(format.json))
 			if err != nil {
 				return err
 			}
-			p, err := w.plan(cmd.Context(), e, options)
+			defer at.close()
+			at.banner(a.told(format.json))
+			p, err := w.plan(cmd.Context(), e, options, at)
 			if p == nil {
 				return err
 			}
-			return a.printPlan(planned{evaluated: e, Plan: p, refused: err}, view, format.json, detailed)
+			if err := a.printPlan(p, view, format.json); err != nil {
+				return err
+			}
+			return p.exit(detailed)
 		},
 	}
 	config.register(cmd)
+	place.register(cmd)
 	options.register(cmd)
 	view.register(cmd)
 	format.registerJSON(cmd)
@@ -66,6 +68,7 @@ func (a *app) newPlan() *cobra.Command {
 type planFlags struct {
 	targets, replace []string
 	secrets          string
+	onFailure        string // of a run of the plan
 }
 
 // What --secrets takes.
@@ -75,11 +78,17 @@ const (
 )
 
 func (o *planFlags) register(cmd *cobra.Command) {
+	o.narrow(cmd)
+	o.onFailure = plan.OnFailureRollback
+	cmd.Flags().StringVar(&o.secrets, "secrets", secretsCheck, "look every secret up (`MODE` check), or none (skip): that needs no key and no credentials, and gives no digest")
+	completeFrom(cmd, "secrets", func() []string { return []string{secretsCheck, secretsSkip} })
+}
+
+// narrow registers what selects of a config.
+func (o *planFlags) narrow(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.targets, "target", "t", nil, "plan only what `PATTERN` matches, and all that it depends on; repeatable")
 	flags.StringArrayVar(&o.replace, "replace", nil, "replace what `PATTERN` matches, whatever it looks like; repeatable")
-	flags.StringVar(&o.secrets, "secrets", secretsCheck, "look every secret up (`MODE` check), or none (skip): that needs no key and no credentials, and gives no digest")
-	completeFrom(cmd, "secrets", func() []string { return []string{secretsCheck, secretsSkip} })
 }
 
 func (o *planFlags) check() error {
@@ -92,6 +101,25 @@ func (o *planFlags) check() error {
 // artifactSuffix is how the name of an argument that is an artifact ends.
 const artifactSuffix = ".atlas"
 
+// subject opens the workspace and evaluates what a command names. The caller closes the
+// workspace.
+func (a *app) subject(cmd *cobra.Command, config *configFlags, args []string) (*workspace, *evaluated, error) {
+	given, err := argument(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := a.open(cmd.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := w.subject(cmd.Context(), config, cmd.Flags(), given)
+	if err != nil {
+		w.Close()
+		return nil, nil, err
+	}
+	return w, e, nil
+}
+
 // subject is what a command plans: a config, or an artifact, which was evaluated already.
 func (w *workspace) subject(ctx context.Context, o *configFlags, flags *pflag.FlagSet, given string) (*evaluated, error) {
 	if !strings.HasSuffix(strings.ToLower(given), artifactSuffix) {
@@ -102,39 +130,55 @@ func (w *workspace) subject(ctx context.Context, o *configFlags, flags *pflag.Fl
 			return nil, model.Errorf(model.AtlantideError, model.ClassUser, "--%s says how a config is evaluated, and an artifact was already; give it to the build", name)
 		}
 	}
-	data, err := w.readArtifact(given)
+	return w.artifact(given)
+}
+
+// artifact is what was built, verified.
+func (w *workspace) artifact(name string) (*evaluated, error) {
+	data, err := w.readArtifact(name)
 	if err != nil {
 		return nil, err
 	}
 	compilation, err := w.engine.LoadArtifact(data, engine.ArtifactOptions{})
 	if err != nil {
-		return nil, inArtifact(given, err)
+		return nil, inArtifact(name, err)
 	}
-	return &evaluated{Compilation: compilation, Config: given}, nil
+	return &evaluated{Compilation: compilation, Config: name}, nil
 }
 
-// plan compares with what is recorded. A refused plan comes beside its error.
-func (w *workspace) plan(ctx context.Context, e *evaluated, o *planFlags) (*plan.Plan, error) {
+// plan compares with what is recorded at a target. A plan that was refused says so; where
+// none could be made there is an error.
+func (w *workspace) plan(ctx context.Context, e *evaluated, o *planFlags, at *target) (*planned, error) {
+	snapshot, err := at.load(ctx)
+	if err != nil {
+		return nil, err
+	}
 	request := engine.PlanRequest{
 		Compilation: e.Compilation,
-		Snapshot:    &state.Snapshot{},
-		OnFailure:   plan.OnFailureRollback,
+		Snapshot:    snapshot,
+		OnFailure:   o.onFailure,
 		Targets:     o.targets,
 		Replace:     o.replace,
 		SkipSecrets: o.secrets == secretsSkip,
 	}
+	result := &planned{evaluated: e, label: at.Label}
 	if !request.SkipSecrets {
-		session, err := w.session()
-		if err != nil {
+		if result.session, err = session(w.Project, at.given); err != nil {
 			return nil, err
 		}
-		request.Secrets = session
+		request.Secrets = result.session
 	}
-	p, err := w.engine.Plan(ctx, request)
+	result.Plan, err = w.engine.Plan(ctx, request)
 	if err != nil {
 		err = w.Renamed(err, e.Config)
 	}
-	return p, err
+	if result.Plan == nil {
+		return nil, err
+	}
+	if result.refused = err; err == nil {
+		result.refused = denied(result.Plan)
+	}
+	return result, nil
 }
 
 // planView is how much of a plan is told.
@@ -180,11 +224,13 @@ type planned struct {
 	*evaluated
 	*plan.Plan
 
-	refused error // nil = it may be run, as far as guards are concerned
+	label   string           // of the state
+	session *secrets.Session // nil = no secret was looked up
+	refused error            // nil = it may be run
 }
 
 // exit is how a plan that was shown, and not refused, ends the command (cli.md 9).
-func (p planned) exit(detailed bool) error {
+func (p *planned) exit(detailed bool) error {
 	if detailed && p.HasPending() {
 		return silentError(exitPending)
 	}
@@ -210,16 +256,22 @@ func denied(p *plan.Plan) error {
 	return err
 }
 
-func (a *app) printPlan(p planned, view *planView, asJSON, detailed bool) error {
+// printPlan shows a plan; the error of one that is refused is the command's.
+func (a *app) printPlan(p *planned, view *planView, asJSON bool) error {
+	if asJSON {
+		return a.printPlanDocument(p, view.values, planDocument{})
+	}
+	if err := a.printPlanText(p, view); err != nil {
+		return err
+	}
+	return p.refused
+}
+
+// printPlanText shows a plan to people.
+func (a *app) printPlanText(p *planned, view *planView) error {
 	digest, err := p.digest()
 	if err != nil {
 		return err
-	}
-	if p.refused == nil {
-		p.refused = denied(p.Plan)
-	}
-	if asJSON {
-		return a.printPlanDocument(p, digest, view.values, detailed)
 	}
 	for _, warning := range p.evaluated.Warnings {
 		printWarning(a.out, warning)
@@ -228,18 +280,14 @@ func (a *app) printPlan(p planned, view *planView, asJSON, detailed bool) error 
 	if digest != "" {
 		text += "\ndigest: " + digest + "\n"
 	}
-	if _, err := fmt.Fprint(a.out, text); err != nil {
-		return err
-	}
-	if p.refused != nil {
-		return p.refused
-	}
-	return p.exit(detailed)
+	_, err = fmt.Fprint(a.out, text)
+	return err
 }
 
-// digest is what an approval of the plan names; "" for one that cannot be approved.
-func (p planned) digest() (string, error) {
-	if p.SecretsSkipped || p.refused != nil {
+// digest is what an approval of the plan names; "" for one that is not whole. One that a
+// policy denies is.
+func (p *planned) digest() (string, error) {
+	if p.SecretsSkipped || p.refused != nil && !model.IsKind(p.refused, model.PolicyViolationError) {
 		return "", nil //nolint:nilerr // the refusal is told after the plan
 	}
 	return p.ChangesetDigest()

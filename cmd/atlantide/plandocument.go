@@ -22,10 +22,19 @@ type planDocument struct {
 	Blocked       json.RawMessage  `json:"blocked"`
 	Secrets       json.RawMessage  `json:"secrets,omitempty"` // "skipped"
 	Digest        string           `json:"digest,omitempty"`
+	DryRun        *bool            `json:"dry_run,omitempty"` // of an apply that ended after its plan,
+	Applied       *bool            `json:"applied,omitempty"` // and of nothing else
+	State         string           `json:"state"`
 	Diagnostics   []diagnosticBody `json:"diagnostics,omitempty"`
 }
 
-func (a *app) printPlanDocument(p planned, digest string, values, detailed bool) error {
+// printPlanDocument prints a plan; of further, what a plan alone does not say is taken. A
+// plan that is refused ends the command.
+func (a *app) printPlanDocument(p *planned, values bool, further planDocument) error {
+	digest, err := p.digest()
+	if err != nil {
+		return err
+	}
 	for _, warning := range p.evaluated.Warnings {
 		printWarning(a.err, warning)
 	}
@@ -37,7 +46,8 @@ func (a *app) printPlanDocument(p planned, digest string, values, detailed bool)
 	if err != nil {
 		return err
 	}
-	document.Digest = digest
+	document.Digest, document.State = digest, p.label
+	document.DryRun, document.Applied = further.DryRun, further.Applied
 	document.Diagnostics = diagnosticBodies(p.evaluated.Warnings)
 	if p.refused != nil {
 		failed := failure(p.refused)
@@ -50,7 +60,7 @@ func (a *app) printPlanDocument(p planned, digest string, values, detailed bool)
 	if p.refused != nil {
 		return silentError(exitError)
 	}
-	return p.exit(detailed)
+	return nil
 }
 
 func newPlanDocument(payload map[string]any) (*planDocument, error) {

@@ -35,7 +35,7 @@ type globalOptions struct {
 func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:              "atlantide [OPTIONS] COMMAND [ARGUMENTS]",
-		Short:            "Infrastructure in Atlas-lang: check it, without a cluster",
+		Short:            "Infrastructure in Atlas-lang: plan it and apply it, without a cluster",
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		TraverseChildren: true,
@@ -63,7 +63,8 @@ func (a *app) newRoot() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.begin(cmd, root.Flags()) }
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(a.newValidate(), a.newPlan(), a.newGraph(), a.newBuild(), a.newVerify(), a.newSecret(), a.newCompletion())
+	root.AddCommand(a.newRefresh(), a.newImport(), a.newOutput())
+	root.AddCommand(a.newValidate(), a.newPlan(), a.newApply(), a.newDestroy(), a.newGraph(), a.newBuild(), a.newVerify(), a.newDeploy(), a.newState(), a.newSecret(), a.newCompletion())
 	return root
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 	"github.com/atlantide-org/atlantide-operator/engine/secrets"
+	"github.com/atlantide-org/atlantide-operator/engine/secrets/ssm"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 // maxSecretBytes bounds what is read for a value; the store has a limit of its own.
@@ -65,21 +67,41 @@ func keyfile(s project.Secrets) *secrets.Keyfile {
 	return &secrets.Keyfile{Path: s.Store, Keys: secrets.KeyFile{Path: s.Key}}
 }
 
-// session is the secrets that one run may read. It makes no key.
-func (w *workspace) session() (*secrets.Session, error) {
-	settings, err := w.Secrets("")
+// session is the secrets that one run may read; given is the local database that it was
+// told, which they lie beside. It makes no key.
+func session(p *project.Project, given string) (*secrets.Session, error) {
+	settings, err := p.Secrets(given)
 	if err != nil {
 		return nil, err
 	}
-	env, err := secrets.NewEnv(settings.EnvAllow, os.LookupEnv)
+	providers, err := secretProviders(settings)
 	if err != nil {
 		return nil, err
 	}
-	registry, err := secrets.NewRegistry(settings.Provider, keyfile(settings), env)
+	registry, err := secrets.NewRegistry(settings.Provider, providers...)
 	if err != nil {
 		return nil, err
 	}
-	return secrets.NewSession(secrets.Options{Registry: registry, Keys: secrets.KeyFile{Path: settings.Key}}), nil
+	return secrets.NewSession(secrets.Options{Registry: registry, Keys: secrets.KeyFile{Path: settings.Key}, Partition: state.CommandLinePartition}), nil
+}
+
+// secretProviders are those of this machine and, where it is chosen, the one of AWS, which
+// nothing is asked of before a secret is (SC-6).
+func secretProviders(s project.Secrets) ([]secrets.Provider, error) {
+	env, err := secrets.NewEnv(s.EnvAllow, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	here := []secrets.Provider{keyfile(s), env}
+	switch s.Provider {
+	case "", secrets.KeyfileName, secrets.EnvName:
+		return here, nil
+	case ssm.Name:
+		there, err := ssm.FromOptions(ssm.Options(s.SSM))
+		return append(here, there), err
+	}
+	return nil, model.Errorf(model.SecretsError, model.ClassUser, "there is no secret provider '%s'; known: %s, %s, %s",
+		sourcetree.Shown(s.Provider), secrets.EnvName, secrets.KeyfileName, ssm.Name)
 }
 
 func (a *app) newSecretSet() *cobra.Command {

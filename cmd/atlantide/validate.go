@@ -33,7 +33,7 @@ func (a *app) newValidate() *cobra.Command {
 				return err
 			}
 			defer w.Close()
-			if _, err := w.session(); err != nil {
+			if _, err := session(w.Project, ""); err != nil {
 				return err // the settings are wrong; no secret is looked up
 			}
 			result, err := w.evaluate(cmd.Context(), config, cmd.Flags(), given)

@@ -41,10 +41,15 @@ const (
 	verdictEarly
 	// verdictSpent: the approval names this plan, but was used, or was void, before.
 	verdictSpent
+	// verdictContinued: this is what is left of an approved plan whose run was handed over.
+	verdictContinued
 )
 
 // mayRun reports whether the plan may be applied.
-func (v verdict) mayRun() bool { return v == verdictFree || v == verdictApproved }
+func (v verdict) mayRun() bool { return v == verdictFree || v.approved() }
+
+// approved reports whether the plan may be applied because somebody approved it.
+func (v verdict) approved() bool { return v == verdictApproved || v == verdictContinued }
 
 // judge decides whether the plan of a digest may run.
 func (a approval) judge(needed bool, digest string) verdict {

@@ -74,6 +74,10 @@ func (r *Reconciler) destroy(ctx context.Context, sc *scope, current *state.Plan
 	if err != nil {
 		return refused(err, stageDestroy)
 	}
+	// Secrets of the Stack may be gone before it; without its keys nothing sealed opens.
+	if sc.session, err = r.Secrets.Open(ctx, sc.stack); err != nil {
+		return refused(err, stageDestroy)
+	}
 	pl := &planned{current: current, plan: plan, head: state.Head{
 		UID: string(sc.stack.UID), Generation: sc.stack.Generation, SourceKind: "deletion", Revision: "state",
 	}}
@@ -96,13 +100,15 @@ func (r *Reconciler) destroy(ctx context.Context, sc *scope, current *state.Plan
 	if err := r.checkHead(ctx, n); err != nil {
 		return refused(err, stageDestroy)
 	}
-	result, err := r.Engine.Destroy(ctx, engine.DestroyRequest{
-		Partition: sc.partition(), Store: r.Store, Locker: n.lock, Owner: sc.owner(),
-		Expect: record.ChangesetDigest, Gate: n.gate(r),
+	working, done := r.working(ctx, n)
+	defer done()
+	result, err := r.Engine.Destroy(working, engine.DestroyRequest{
+		Partition: sc.partition(), Store: r.Store.UnderPlan(record.ID, record.Hash), Locker: n.lock, Owner: sc.owner(),
+		Expect: record.ChangesetDigest, Gate: n.gate(r), Secrets: sc.session, Parallelism: parallelism(&sc.stack.Spec),
 	})
 	r.recordResult(ctx, n, result, err)
 	if err != nil {
-		o := n.failed(err, stageDestroy)
+		o := n.failed(err, stageDestroy, result)
 		if n.started {
 			o.message = bounded(fmt.Sprintf("%s; %s left", cut(o.message, maxMessage/2), counted(int(sc.found.state.Resources), "resource")))
 		}

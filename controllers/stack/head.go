@@ -55,6 +55,8 @@ func headChange(n *run, live *v1alpha1.Stack) string {
 		return "the Stack was suspended"
 	case n.verdict == verdictApproved && approvalOf(live) != n.record.ChangesetDigest:
 		return "the approval was withdrawn"
+	case n.verdict == verdictContinued && approvalToken(approvalOf(live)) != n.scope.approval:
+		return "the approval of the run that is continued was withdrawn"
 	}
 	return ""
 }

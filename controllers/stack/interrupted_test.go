@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -151,21 +152,22 @@ func TestStoreRestored(t *testing.T) {
 func TestLeaseForbidden(t *testing.T) {
 	t.Parallel()
 	l := newLand(t)
-	var bindings rbacv1.RoleBindingList
-	l.Expect(l.client.List(t.Context(), &bindings, client.InNamespace(l.leases))).To(gomega.Succeed())
-	l.Expect(bindings.Items).To(gomega.HaveLen(1))
-	l.Expect(l.client.Delete(t.Context(), &bindings.Items[0])).To(gomega.Succeed())
+	var roles rbacv1.RoleList
+	l.Expect(l.client.List(t.Context(), &roles, client.InNamespace(l.leases))).To(gomega.Succeed())
+	l.Expect(roles.Items).To(gomega.HaveLen(1))
+	role := roles.Items[0].DeepCopy()
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "leases") })
+	l.Expect(l.client.Patch(t.Context(), role, client.MergeFrom(&roles.Items[0]))).To(gomega.Succeed())
 	l.operate()
-	s := l.settled(l.create(l.stackOf("greeting", variantA())), metav1.ConditionFalse, v1alpha1.ReasonApplyHalted)
+	s := l.settled(l.create(l.stackOf("greeting", variantA())), metav1.ConditionFalse, v1alpha1.ReasonApplyFailed)
 	if m := message(s); !strings.Contains(m, "the lease atl-greeting-") || !strings.Contains(m, "could not be") || !strings.Contains(m, "Forbidden") {
 		t.Errorf("message %q", m)
 	}
 	if meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionLocked) != nil || s.Status.Failure == nil {
 		t.Errorf("conditions %v, failure %+v", brief(s.Status), s.Status.Failure)
 	}
-	again := bindings.Items[0]
-	again.ResourceVersion, again.UID = "", ""
-	l.Expect(l.client.Create(t.Context(), &again)).To(gomega.Succeed())
+	role.Rules = roles.Items[0].Rules
+	l.Expect(l.client.Update(t.Context(), role)).To(gomega.Succeed())
 	l.applied(s)
 }
 

@@ -298,14 +298,14 @@ with Stack("demo", region="eu-north-1"):
 	}
 }
 
-// A run that fails halts, is recorded, is tried again, and goes on where it was.
+// A run that fails is recorded and tried again.
 func TestFailedRunIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	l := newLand(t)
 	broken := &atomic.Bool{}
 	broken.Store(true)
 	l.operate(breakable(broken))
-	s := l.settled(l.create(l.stackOf("greeting", variantA())), metav1.ConditionFalse, v1alpha1.ReasonApplyHalted)
+	s := l.settled(l.create(l.stackOf("greeting", variantA())), metav1.ConditionFalse, v1alpha1.ReasonApplyFailed)
 	f := s.Status.Failure
 	if f == nil || f.Class != "Transient" || f.Node != "demo:local.File:greeting" || f.NextRetryTime == nil {
 		t.Errorf("failure %+v", f)

@@ -13,7 +13,7 @@ import (
 // 1.8, steps 13 to 15). Whoever made it must call close.
 type runLock struct {
 	inner lease.Locker
-	taken func(ctx context.Context, fence model.Fence)
+	taken func(ctx context.Context, handle lease.Handle)
 
 	handle    lease.Handle // nil = not held
 	abandoned bool
@@ -25,7 +25,7 @@ func (l *runLock) Acquire(ctx context.Context) (lease.Handle, error) {
 		return nil, err
 	}
 	l.handle = handle
-	l.taken(ctx, handle.Fence())
+	l.taken(ctx, handle)
 	return keptHandle{Handle: handle, lock: l}, nil
 }
 
@@ -49,6 +49,21 @@ func (l *runLock) close(ctx context.Context) error {
 type keptHandle struct {
 	lease.Handle
 	lock *runLock
+}
+
+// Observe lets the engine tell of renewals, where the lock does (EX-39).
+func (h keptHandle) Observe(sink func(lease.Renewal)) {
+	if observed, ok := h.Handle.(lease.Observed); ok {
+		observed.Observe(sink)
+	}
+}
+
+// tookOver is who held the lock before and never gave it back, "" if nobody.
+func tookOver(handle lease.Handle) string {
+	if successor, ok := handle.(lease.Successor); ok {
+		return successor.TookOver()
+	}
+	return ""
 }
 
 // Release leaves the lock to close.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -30,8 +31,11 @@ type fingerprint struct {
 	sourceVersion string // of the ConfigMap; "" for inline
 	serial        int64
 	approval      string // the annotation, as a token
-	concluded     conclusion
-	status        [sha256.Size]byte // what was written; anything else is to be mended
+	// due is when a Stack that reads secrets is planned again although nothing else moved:
+	// nothing tells of a Secret that changed. Zero = never.
+	due       time.Time
+	concluded conclusion
+	status    [sha256.Size]byte // what was written; anything else is to be mended
 }
 
 // statusHash identifies a status.

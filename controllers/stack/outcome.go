@@ -113,8 +113,50 @@ func refused(err error, at stage) outcome {
 	if o.failed.class == model.ClassUser && reason != v1alpha1.ReasonStateUnavailable {
 		o.label, o.abnormal, o.again, o.concluded = labelStalled, []string{v1alpha1.ConditionStalled}, againNever, concludedStalled
 	}
+	if reason == v1alpha1.ReasonPolicyViolation {
+		o.abnormal = append(o.abnormal, v1alpha1.ConditionPolicyViolated)
+	}
 	o.event = &notice{eventWarning, reason, "Reconcile", o.message}
 	return o
+}
+
+// because is the outcome under another reason.
+func (o outcome) because(reason string) outcome {
+	o.reason = reason
+	if o.event != nil {
+		event := *o.event
+		event.reason = reason
+		o.event = &event
+	}
+	return o
+}
+
+// with is the outcome with more to say at the end of its message.
+func (o outcome) with(more string) outcome {
+	if more == "" {
+		return o
+	}
+	return o.saying(cut(o.message, maxMessage-len(more)) + more)
+}
+
+// saying is the outcome with another message.
+func (o outcome) saying(message string) outcome {
+	o.message = message
+	if o.event != nil {
+		event := *o.event
+		event.note = message
+		o.event = &event
+	}
+	return o
+}
+
+// scrubbed is the outcome of a failure without any secret that the reconcile read: the text
+// of others may repeat what they were called with (EX-41).
+func (sc *scope) scrubbed(o outcome) outcome {
+	if sc.session == nil || o.failed == nil {
+		return o
+	}
+	return o.saying(bounded(sc.session.Scrub(o.message)))
 }
 
 // notWritten is the outcome of a change of the Stack itself that the API server did not
@@ -167,6 +209,10 @@ func reasonOf(err error, at stage) (reason string, kind model.Kind) {
 		return v1alpha1.ReasonLeaseLost, kind
 	case model.LockError:
 		return v1alpha1.ReasonLeaseHeld, kind
+	case model.SecretsError:
+		return v1alpha1.ReasonSecretsUnavailable, kind
+	case model.PolicyViolationError:
+		return v1alpha1.ReasonPolicyViolation, kind
 	case model.StateError:
 		if model.ClassOf(err) == model.ClassUser && !errors.Is(err, state.ErrNewerSchema) {
 			return v1alpha1.ReasonInputInvalid, kind // what is declared cannot be recorded

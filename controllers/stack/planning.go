@@ -61,9 +61,15 @@ func (r *Reconciler) plan(ctx context.Context, sc *scope) (*planned, error) {
 		return nil, err
 	}
 	sc.observe(snapshot)
+	if sc.session, err = r.Secrets.Open(ctx, sc.stack); err != nil {
+		return nil, err
+	}
 	pl.plan, err = r.Engine.Plan(ctx, engine.PlanRequest{
-		Compilation: pl.compilation, Snapshot: snapshot, Owner: sc.owner(), OnFailure: plan.OnFailureHalt,
+		Compilation: pl.compilation, Snapshot: snapshot, Owner: sc.owner(), OnFailure: onFailure(sc.stack), Secrets: sc.session,
 	})
+	if sc.session.Asked() {
+		sc.fingerprint.due = r.Now().Add(secretsAge(&sc.stack.Spec))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +153,9 @@ func (r *Reconciler) record(ctx context.Context, sc *scope, pl *planned) (*state
 	if planstore.Covers(pl.current, record) {
 		return pl.current, nil
 	}
+	if approved := remainsOf(pl.current, record, sc.approval); approved != "" {
+		record.CreatedBy = continuationOf + approved
+	}
 	if err := r.Store.EnsurePartition(ctx, sc.partition(), sc.stack.Namespace, sc.stack.Name); err != nil {
 		return nil, err
 	}
@@ -175,7 +184,7 @@ func (r *Reconciler) takeOver(ctx context.Context, sc *scope) error {
 	if err != nil {
 		return err
 	}
-	ctrl.LoggerFrom(ctx).Info("took over from a run that had ended without a word", "epoch", handle.Fence().Epoch)
+	r.survey(ctx, sc, handle, tookOver(handle))
 	return handle.Release(detached(ctx))
 }
 

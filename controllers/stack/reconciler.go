@@ -21,7 +21,9 @@ import (
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/planstore"
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/planview"
+	"github.com/atlantide-org/atlantide-operator/controllers/internal/secrets"
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
@@ -36,6 +38,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=atlantide-system,resources=leases,verbs=get;create;update;patch;delete
 // +kubebuilder:rbac:groups="",namespace=atlantide-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=atlantide-system,resources=secrets,resourceNames=atlantide-sealing-key,verbs=get
+// +kubebuilder:rbac:groups="",namespace=atlantide-system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=impersonate
 
 // Reconciler brings Stacks to what they declare.
 type Reconciler struct {
@@ -49,6 +54,8 @@ type Reconciler struct {
 	Leases Leases
 	Views  Views
 
+	Secrets Secrets
+
 	Metrics *Metrics
 	// Fuel is the step budget of an evaluation; 0 takes the engine's default.
 	Fuel int64
@@ -60,6 +67,7 @@ type Reconciler struct {
 	Jitter func(time.Duration) time.Duration
 
 	memory *memory
+	runs   *runs
 }
 
 // Engine is the part of the engine's façade that a reconcile uses.
@@ -69,6 +77,7 @@ type Engine interface {
 	Apply(ctx context.Context, request engine.ApplyRequest) (*engine.Result, error)
 	PlanDestroy(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error)
 	Destroy(ctx context.Context, request engine.DestroyRequest) (*engine.Result, error)
+	Refresh(ctx context.Context, request engine.RefreshRequest) (*apply.Drift, error)
 }
 
 // Store is a state store with the ownership of partitions.
@@ -79,6 +88,9 @@ type Store interface {
 	// DeletePartition ends the partition if its serial is still this one, or if it is
 	// ended or was never made; it reports whether it is ended.
 	DeletePartition(ctx context.Context, partition string, serial int64) (bool, error)
+	// UnderPlan is the store for a run of a recorded plan: what is ahead of a change of the
+	// world is let through only while that record runs, unaltered (AP-25).
+	UnderPlan(planID, hash string) state.Store
 }
 
 // Leases makes the locks of Stacks.
@@ -95,6 +107,14 @@ type Views interface {
 	Publish(ctx context.Context, stack *v1alpha1.Stack, view planview.View) error
 }
 
+// Secrets are the Secrets of Stacks and the operator's own keys.
+type Secrets interface {
+	// Open begins what one reconcile of a Stack sees of them.
+	Open(ctx context.Context, stack *v1alpha1.Stack) (*secrets.Session, error)
+	// Check reads the operator's keys and reports whether they are usable.
+	Check(ctx context.Context) error
+}
+
 // New completes a Reconciler: what is nil or zero of it takes the ordinary value.
 func New(r Reconciler) *Reconciler {
 	if r.Now == nil {
@@ -103,7 +123,7 @@ func New(r Reconciler) *Reconciler {
 	if r.Jitter == nil {
 		r.Jitter = func(d time.Duration) time.Duration { return d }
 	}
-	r.memory = newMemory()
+	r.memory, r.runs = newMemory(), &runs{}
 	return &r
 }
 
@@ -115,9 +135,11 @@ type scope struct {
 	used        bool                 // the recorded plan was started under that approval
 	found       findings
 	fingerprint fingerprint
-	warnings    []string // about the configuration
-	loaded      bool     // state was read
-	ran         bool     // a plan was started
+	warnings    []string         // about the configuration
+	session     *secrets.Session // nil until secrets were opened
+	loaded      bool             // state was read
+	ran         bool             // a plan was started
+	survey      string           // of what a run left that ended without a word; "" without one
 	// unshown says that a view could not be published, unrecorded that what became of a
 	// run could not be written down or read back. Neither changes an outcome; such a
 	// reconcile is not remembered, so that the next one tries again.
@@ -191,8 +213,16 @@ func (r *Reconciler) steps(ctx context.Context, sc *scope) outcome {
 	if record.Status != state.PlanPlanned {
 		return r.idle(ctx, sc, pl, record)
 	}
+	// What a mandatory policy objects to is shown, and no approval lets it run.
+	if pl.plan.Blocked {
+		return r.violates(ctx, sc, pl, record)
+	}
 	if !v.mayRun() {
 		return r.wait(ctx, sc, pl, record, v)
+	}
+	// What was cancelled is not begun again by itself.
+	if v != verdictApproved && sc.staysCancelled() {
+		return outcome{label: labelStalled, kept: true, concluded: concludedStalled}
 	}
 	return r.apply(ctx, sc, pl, record, v)
 }
@@ -207,7 +237,11 @@ func (r *Reconciler) judge(sc *scope, needed bool, record *state.PlanRecord) ver
 	sc.found.approval = &handledApproval{
 		digest: a.handledBy(record.ChangesetDigest), early: a.waitsBeside(record.ChangesetDigest), superseded: a.superseded(record.ChangesetDigest),
 	}
-	return a.judge(needed, record.ChangesetDigest)
+	v := a.judge(needed, record.ChangesetDigest)
+	if !v.mayRun() && sc.approval != "" && continues(record) == sc.approval {
+		return verdictContinued
+	}
+	return v
 }
 
 // echoUsed writes the echo of an approval that a run was started under, when only the
@@ -264,8 +298,10 @@ func (r *Reconciler) unchanged(ctx context.Context, sc *scope) (outcome, bool) {
 		seen.generation != sc.stack.Generation, seen.generation != sc.stack.Status.ObservedGeneration,
 		seen.approval != sc.approval:
 		return outcome{}, false
-	case sc.found.request != sc.stack.Status.LastHandledReconcileAt && seen.concluded.stalled():
+	case sc.found.request != sc.stack.Status.LastHandledReconcileAt && (seen.concluded.stalled() || !seen.due.IsZero()):
 		return outcome{}, false
+	case !seen.due.IsZero() && !r.Now().Before(seen.due):
+		return outcome{}, false // its secrets are looked at again
 	case seen.status != statusHash(&sc.stack.Status): // somebody else wrote it
 		return outcome{}, false
 	}

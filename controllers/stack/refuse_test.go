@@ -38,7 +38,10 @@ func TestBadConfigs(t *testing.T) {
 		{"reading a file", "open(\"/etc/passwd\")\n", "CompileFailed", []string{"line 1", "open"}},
 		{"fuel", "n = 0\nfor i in range(100000):\n    for j in range(100000):\n        n = i\n", "FuelExhausted", []string{"line 3", "\n      for j in range(100000):\n"}},
 		{"memory", "x = \"a\" * 1000000000\n", "FuelExhausted", []string{"line 1", "\n  x = \"a\" * 1000000000\n          ^"}},
-		{"a secret", file(`"f.txt"`, `atlantide.secret("token")`), "CompileFailed", []string{"demo:local.File:f.content", "no secret provider"}},
+		{"a secret", file(`"f.txt"`, `atlantide.secret("token")`), "SecretsUnavailable", []string{"demo:local.File:f.content", "'token' has no slash", "spec.secrets.refs"}},
+		{"a secret of the operator's environment", file(`"f.txt"`, `atlantide.secret("HOME", provider="env")`), "SecretsUnavailable", []string{"'env' is for the command line"}},
+		{"a secret of the operator's files", file(`"f.txt"`, `atlantide.secret("token", provider="keyfile")`), "SecretsUnavailable", []string{"'keyfile' is for the command line"}},
+		{"a secret of a provider that is not there", file(`"f.txt"`, `atlantide.secret("token", provider="vault")`), "SecretsUnavailable", []string{"no secret provider 'vault'"}},
 		{"a text that cannot be recorded", file(`"f.txt"`, `"a\x00b"`), "InputInvalid", []string{"demo:local.File:f"}},
 		{"a missing field", "from atlantide.providers.local import File\nFile(\"f\", content=\"a\")\n", "CompileFailed", []string{"line 2"}},
 		{"a path to the root", file(`"/etc/passwd"`, `"x"`), "InputInvalid", []string{"demo:local.File:f", "absolute"}},
@@ -103,7 +106,7 @@ with Stack("demo", region="eu-north-1"):
     a = File("a", path="a.txt", content="x")
     File("b", path=concat("../../", a.checksum), content="y")
 `
-	s := l.settled(l.create(l.stackOf("hostile", config)), metav1.ConditionFalse, v1alpha1.ReasonApplyHalted)
+	s := l.settled(l.create(l.stackOf("hostile", config, halting)), metav1.ConditionFalse, v1alpha1.ReasonApplyHalted)
 	if !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled) || s.Status.Failure.Node != "demo:local.File:b" {
 		t.Errorf("conditions %v, failure %+v", brief(s.Status), s.Status.Failure)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/planview"
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
+	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -27,13 +28,16 @@ func (r *Reconciler) apply(ctx context.Context, sc *scope, pl *planned, record *
 	if err := r.checkHead(ctx, run); err != nil {
 		return refused(err, stagePlan)
 	}
-	result, err := r.Engine.Apply(ctx, engine.ApplyRequest{
-		Compilation: pl.compilation, Partition: sc.partition(), Store: r.Store, Locker: run.lock,
-		Owner: sc.owner(), OnFailure: plan.OnFailureHalt, Expect: record.ChangesetDigest, Gate: run.gate(r),
+	working, done := r.working(ctx, run)
+	defer done()
+	result, err := r.Engine.Apply(working, engine.ApplyRequest{
+		Compilation: pl.compilation, Partition: sc.partition(), Store: r.Store.UnderPlan(record.ID, record.Hash), Locker: run.lock,
+		Owner: sc.owner(), OnFailure: onFailure(sc.stack), Expect: record.ChangesetDigest, Gate: run.gate(r),
+		Secrets: sc.session, Recorder: sc.session.Recorder(), Parallelism: parallelism(&sc.stack.Spec),
 	})
 	r.recordResult(ctx, run, result, err)
 	if err != nil {
-		return run.failed(err, stageRun)
+		return run.failed(err, stageRun, result)
 	}
 	sc.found.plan = planStatus(record, v1alpha1.PlanApplied)
 	sc.found.lastApplied = appliedStatus(record, metav1.NewTime(r.Now()), sc.found.state.Serial)
@@ -48,27 +52,37 @@ type run struct {
 	verdict   verdict
 	operation string
 	lock      *runLock
-	started   bool // the record says Applying
+	started   bool        // the record says Applying
+	phase     apply.Phase // the last that began; "" = none
+	interrupt context.CancelCauseFunc
+	ended     func() error // why it was told to end; nil = it was not
 }
 
 func (r *Reconciler) begin(sc *scope, pl *planned, record *state.PlanRecord, v verdict, operation string) *run {
 	n := &run{scope: sc, planned: pl, record: record, verdict: v, operation: operation}
 	decision := v1alpha1.PlanPending
-	if v == verdictApproved {
+	if v.approved() {
 		decision = v1alpha1.PlanApproved
 	}
 	sc.found.plan = planStatus(record, decision)
 	n.lock = &runLock{
 		inner: r.Leases.For(sc.key(), sc.stack.UID),
-		taken: func(ctx context.Context, fence model.Fence) { r.announce(ctx, n, fence) },
+		taken: func(ctx context.Context, handle lease.Handle) {
+			r.announce(ctx, n, handle.Fence())
+			if from := tookOver(handle); from != "" {
+				r.survey(ctx, sc, handle, from)
+				r.announce(ctx, n, handle.Fence())
+			}
+		},
 	}
 	return n
 }
 
-// announce shows the lock in status, with the plan that is about to run. It is the one
-// write besides the last; a run does not depend on it.
+// announce shows the lock in status, with the plan that is about to run and what a run
+// before it left. It is the one write besides the last; a run does not depend on it.
 func (r *Reconciler) announce(ctx context.Context, n *run, fence model.Fence) {
 	sc := n.scope
+	r.runs.add(sc.key(), fence.Epoch, n.interrupt)
 	o := outcome{
 		reason: v1alpha1.ReasonProgressing, message: "plan " + sc.found.plan.Text + " is being applied",
 		abnormal: []string{v1alpha1.ConditionReconciling}, again: againPoll,
@@ -78,6 +92,9 @@ func (r *Reconciler) announce(ctx context.Context, n *run, fence model.Fence) {
 	}
 	if n.operation == operationDestroy {
 		o.ready, o.reason, o.message = metav1.ConditionFalse, v1alpha1.ReasonDestroying, "plan "+sc.found.plan.Text+" is being applied before the Stack goes"
+	}
+	if sc.survey != "" {
+		o.message = bounded(o.message + "; " + sc.survey)
 	}
 	lock := &v1alpha1.StackLock{
 		Lease: r.Leases.Name(sc.key(), sc.stack.UID), Epoch: fence.Epoch, Holder: fence.Holder,
@@ -95,11 +112,15 @@ func (r *Reconciler) announce(ctx context.Context, n *run, fence model.Fence) {
 // gate is asked under the lock before each phase (AP-16 to AP-25): the head, read from
 // the API server, and the record must be those that were decided on.
 func (n *run) gate(r *Reconciler) func(context.Context, apply.Phase, *plan.Plan) error {
-	return func(ctx context.Context, _ apply.Phase, _ *plan.Plan) error {
-		if err := r.checkHead(ctx, n); err != nil {
+	return func(ctx context.Context, phase apply.Phase, _ *plan.Plan) error {
+		if err := r.checkHeadLocked(ctx, n); err != nil {
 			return err
 		}
-		return r.checkRecord(ctx, n)
+		if err := r.checkRecord(ctx, n); err != nil {
+			return err
+		}
+		n.phase = phase
+		return nil
 	}
 }
 
@@ -120,6 +141,9 @@ func (r *Reconciler) recordResult(ctx context.Context, n *run, result *engine.Re
 		to, reason := state.PlanApplied, ""
 		if runErr != nil {
 			to, reason = state.PlanApplyFailed, cut(runErr.Error(), 256)
+		}
+		if n.handedOver(runErr) {
+			reason = handedOver
 		}
 		_, err := r.Plans.Advance(ctx, sc.partition(), n.record.ID, []state.PlanStatus{state.PlanApplying}, to, reason, n.lock.fence())
 		note("record the plan", err)
@@ -160,13 +184,4 @@ func (n *run) used(runErr error) bool {
 // resourcesAfter is how many resources a plan leaves when all of it was done.
 func resourcesAfter(s state.PlanSummary) int32 {
 	return int32(min(s.Create+s.Update+s.Replace+s.StateOnly+s.Unchanged, 1<<30))
-}
-
-// failed is the outcome of a run that did not do all of its plan.
-func (n *run) failed(err error, at stage) outcome {
-	o := refused(err, at)
-	if n.verdict == verdictApproved && o.reason == v1alpha1.ReasonPlanDrifted {
-		o.abnormal = append(o.abnormal, v1alpha1.ConditionApprovalRequired)
-	}
-	return o
 }

@@ -92,7 +92,8 @@ func conditions(next *v1alpha1.StackStatus, generation int64, o outcome, now tim
 		set(v1alpha1.ConditionReady, ready)
 	}
 	for _, kind := range []string{
-		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionApprovalRequired, v1alpha1.ConditionLocked,
+		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionApprovalRequired,
+		v1alpha1.ConditionPolicyViolated, v1alpha1.ConditionLocked,
 	} {
 		if slices.Contains(o.abnormal, kind) {
 			set(kind, metav1.ConditionTrue)

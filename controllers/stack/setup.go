@@ -10,6 +10,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/lease"
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/planstore"
 	"github.com/atlantide-org/atlantide-operator/controllers/internal/planview"
+	"github.com/atlantide-org/atlantide-operator/controllers/internal/secrets"
 )
 
 // Config is what a reconciler is made from, beside a manager.
@@ -21,15 +22,20 @@ type Config struct {
 	Fuel    int64 // step budget of an evaluation; 0 takes the engine's default
 	Memory  int64 // bytes that the values of an evaluation may take; 0 takes the engine's default
 	Locks   Locks
+	// SealingKey is the name of the Secret, in the namespace of the Locks, with the keys that
+	// state is sealed with; "" takes the default.
+	SealingKey string
 	// Jitter spreads a delay, so that Stacks do not move in step; nil leaves it.
 	Jitter     func(time.Duration) time.Duration
 	Controller controller.Options
 }
 
-// State is a shared state store: the rows and epochs of partitions.
+// State is a shared state store: the rows and epochs of partitions, and which key they are
+// sealed with.
 type State interface {
 	Store
 	lease.Epochs
+	secrets.Records
 }
 
 // Locks says how the Leases of Stacks are kept; a zero time takes its default.
@@ -56,10 +62,17 @@ func Setup(mgr ctrl.Manager, c Config) (*Reconciler, error) {
 	if err != nil {
 		return nil, err
 	}
+	sessions, err := secrets.New(secrets.Options{
+		Config: c.Locks.REST, Namespace: c.Locks.Namespace, SealingKey: c.SealingKey, Records: c.State,
+	})
+	if err != nil {
+		return nil, err
+	}
 	r := New(Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(reporter),
 		Engine: c.Engine, Store: c.State, Plans: c.Plans, Leases: leases,
 		Views:   &planview.Publisher{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Secrets: sessions,
 		Metrics: c.Metrics, Fuel: c.Fuel, Memory: c.Memory, Jitter: c.Jitter,
 	})
 	if err := r.SetupWithManager(mgr, c.Controller); err != nil {

@@ -31,6 +31,7 @@ func (r *Reconciler) finish(ctx context.Context, sc *scope, o outcome) (ctrl.Res
 	}
 	ctx, cancel := context.WithTimeout(detached(ctx), recordTimeout)
 	defer cancel()
+	o = sc.scrubbed(o)
 	written, err := r.writeOutcome(ctx, sc, o)
 	if apierrors.IsNotFound(err) {
 		r.memory.drop(sc.key())

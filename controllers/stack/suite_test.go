@@ -204,6 +204,7 @@ func (l *land) operate(change ...func(*settings)) *operator {
 		Controller: controller.Options{SkipNameValidation: &skip, MaxConcurrentReconciles: 4},
 	})
 	l.Expect(err).NotTo(gomega.HaveOccurred())
+	_ = o.reconciler.Secrets.Check(l.Context()) // as the manager does, store and API server being there or not
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -375,8 +376,14 @@ func message(s *v1alpha1.Stack) string {
 // files are what a Stack made, by path below its root.
 func (l *land) files(s *v1alpha1.Stack) map[string]string {
 	l.Helper()
+	return filesBelow(l.TB, l.dataRoot, s.Namespace, string(s.UID))
+}
+
+// filesBelow are the files of a folder with their text, by path below it.
+func filesBelow(t testing.TB, folder ...string) map[string]string {
+	t.Helper()
 	found := map[string]string{}
-	root := filepath.Join(l.dataRoot, s.Namespace, string(s.UID))
+	root := filepath.Join(folder...)
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -386,7 +393,7 @@ func (l *land) files(s *v1alpha1.Stack) map[string]string {
 		return err
 	})
 	if err != nil && !os.IsNotExist(err) {
-		l.Fatal(err)
+		t.Fatal(err)
 	}
 	return found
 }

@@ -35,7 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Named("stack").
 		WithOptions(options).
 		For(&v1alpha1.Stack{}, builder.WithPredicates(requested())).
-		Watches(&v1alpha1.Stack{}, handler.Funcs{DeleteFunc: r.wakeConflicting}).
+		Watches(&v1alpha1.Stack{}, handler.Funcs{DeleteFunc: r.wakeConflicting, UpdateFunc: r.cancelRun}).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.stacksOf)).
 		Complete(r)
 }

@@ -68,7 +68,7 @@ func TestTwoNodesThatAreOneObject(t *testing.T) {
 			if !model.IsKind(err, model.ProviderError) || model.ClassOf(err) != model.ClassUser || !strings.Contains(err.Error(), "same object") {
 				t.Fatalf("got %v, want a user's ProviderError", err)
 			}
-			if made := len(b.world.objects); made != 2 {
+			if made := len(b.world.Objects); made != 2 {
 				t.Errorf("%d objects exist, want the thing and one of the two", made)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/apply/applytest"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 )
 
@@ -22,32 +23,35 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		broken string // the node that cannot be made
 	}
 	a := func(key, value string) ir.Node { return first(thing("a", key, value)) }
-	b := keyed("b", ref("a", "sum"), "1")
 	d := first(thing("d", "k", "1"))
+	bucket := func(name string, key, value any) ir.Node {
+		return node("s:test.Bucket:"+name, map[string]any{"key": key, "value": value})
+	}
+	named := func(key, value string) ir.Node { return first(bucket("a", key, value)) }
+	b := bucket("b", model.Reference{NodeID: "s:test.Bucket:a", Output: "sum"}.Marker(), "1")
 	for _, c := range []struct {
 		reason string
-		cloud  cloud
 		runs   []run
 		last   []ir.Node
 	}{
-		{"what refers to a node whose replacement was never confirmed was made from the old half", byName, []run{
-			{[]ir.Node{a("k", "1"), b}, 5, false, ""},
-			{[]ir.Node{a("k2", "1")}, 0, true, ""},
+		{"what refers to a node whose replacement was never confirmed was made from the old half", []run{
+			{[]ir.Node{named("k", "1"), b}, 5, false, ""},
+			{[]ir.Node{named("k2", "1")}, 0, true, ""},
 		}, nil},
-		{"what an interrupted create was to be called is not guessed once its upstream moved on", byName, []run{
-			{[]ir.Node{a("k", "1"), b}, never, false, ""},
-			{[]ir.Node{a("k2", "2")}, 3, true, ""},
-		}, []ir.Node{first(thing("b", "k", "2"))}},
-		{"the config goes back to the old half before the new one is made", byName, []run{
-			{[]ir.Node{a("k2", "1")}, never, false, ""},
-			{[]ir.Node{a("k", "1")}, 0, true, ""},
-		}, []ir.Node{a("k2", "1")}},
-		{"and finds it deleted", byToken, []run{
+		{"what an interrupted create was to be called is not guessed once its upstream moved on", []run{
+			{[]ir.Node{named("k", "1"), b}, never, false, ""},
+			{[]ir.Node{named("k2", "2")}, 3, true, ""},
+		}, []ir.Node{first(bucket("b", "kb", "2"))}},
+		{"the config goes back to the old half before the new one is made", []run{
+			{[]ir.Node{named("k2", "1")}, never, false, ""},
+			{[]ir.Node{named("k", "1")}, 0, true, ""},
+		}, []ir.Node{named("k2", "1")}},
+		{"and finds it deleted", []run{
 			{[]ir.Node{a("k", "1")}, never, false, ""},
 			{[]ir.Node{a("k2", "1")}, 0, true, ""},
 			{[]ir.Node{d}, 7, false, ""},
 		}, []ir.Node{a("k", "1")}},
-		{"an undone finish does not trust in an old half that a clean-up may have got to", byToken, []run{
+		{"an undone finish does not trust in an old half that a clean-up may have got to", []run{
 			{[]ir.Node{a("k", "1")}, never, false, ""},
 			{[]ir.Node{a("k2", "1")}, 0, true, ""},
 			{[]ir.Node{d}, 6, true, ""},
@@ -56,7 +60,6 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			bench := newBench(t)
-			bench.world.kind = c.cloud
 			bench.adjust = func(r *apply.Run) { r.Parallelism = 1 }
 			bench.onFailure = plan.OnFailureRollback
 			for _, r := range c.runs {

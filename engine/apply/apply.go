@@ -63,8 +63,8 @@ type Event struct {
 	RunID string // the holder of the lock
 	At    time.Time
 	// Phase is run_start, run_finish, node_start, node_finish, node_fail, rollback_start,
-	// rollback_node, rollback_skipped, lease_acquire, lease_lost or lease_release (a failed
-	// one).
+	// rollback_node, rollback_skipped, lease_acquire, lease_renew, lease_lost or
+	// lease_release (a failed one).
 	Phase  string
 	NodeID string
 	Action string

@@ -11,7 +11,8 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// Whether the write before a call has proved the fence.
+// Whether the write right before a call, with nothing in between, has proved the right to
+// it.
 const (
 	writtenAhead    = true
 	notWrittenAhead = false
@@ -46,18 +47,34 @@ func (x *execution) mutate(ctx context.Context, op string, row *state.Row, prove
 	return clean, err
 }
 
-// allowed is the guard before a mutation: the lock, and the fence unless a write-ahead
-// has just proved it (EX-18).
+// allowed is the gate before a mutation: the fence, with all that the store looks at beside
+// it, unless a write-ahead has just proved it, and last the guard of the lock, for the store
+// may have taken its time (EX-18).
 func (x *execution) allowed(proved bool) error {
+	if !proved {
+		if err := x.probe(); err != nil {
+			return err
+		}
+	}
 	if err := x.Lease.Check(); err != nil {
 		return x.lose(x.leaseLost())
 	}
-	if proved {
-		return nil
+	return nil
+}
+
+// probe asks the store whether a write would commit.
+func (x *execution) probe() error {
+	if err := x.Lease.Check(); err != nil {
+		return x.lose(x.leaseLost())
 	}
-	err := x.persist(x.writes, func() error { return x.Store.CheckFence(x.writes, x.Partition, x.Lease.Fence()) })
-	if model.IsKind(err, model.FencedWriteError) {
+	ctx, cancel := context.WithTimeout(x.writes, x.NodeTimeout)
+	defer cancel()
+	err := x.persist(ctx, func() error { return x.Store.CheckFence(ctx, x.Partition, x.Lease.Fence()) })
+	switch {
+	case model.IsKind(err, model.FencedWriteError):
 		return x.lose(err)
+	case err != nil && x.writes.Err() != nil:
+		return context.Cause(x.writes)
 	}
 	return stateError(err)
 }

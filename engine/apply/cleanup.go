@@ -65,7 +65,8 @@ func (x *execution) cleanup(ctx context.Context, c *plan.Change) error {
 		if err == nil {
 			x.cleaned[id] = true
 		} else {
-			x.report.Orphaned[id] = "its old half was not destroyed: " + err.Error()
+			x.report.orphan(id, "its old half was not destroyed: "+err.Error())
+			x.told[id] = true
 		}
 	})
 	return err
@@ -78,10 +79,18 @@ func (x *execution) orphaned(failure error) error {
 	}
 	x.note(func() {
 		for id := range x.old {
-			if !x.cleaned[id] && x.report.Orphaned[id] == "" {
-				x.report.Orphaned[id] = "its old half is left; it is recorded, and the next plan deletes it"
+			if !x.cleaned[id] && !x.told[id] {
+				x.report.orphan(id, "its old half is left; it is recorded, and the next plan deletes it")
 			}
 		}
 	})
 	return failure
+}
+
+// orphan names a node of which something is left, beside what was said of it before.
+func (r *Report) orphan(id, reason string) {
+	if said := r.Orphaned[id]; said != "" {
+		reason = said + "; " + reason
+	}
+	r.Orphaned[id] = reason
 }

@@ -58,13 +58,13 @@ func (x *execution) deleteHalf(ctx context.Context, c *plan.Change) error {
 		}
 		row.Status, row.Attempt = state.StatusCreating, x.NewID()
 		entry = &state.PendingDestroy{NodeID: row.ID, Row: old, Mode: state.DestroyBeforeCreate}
-		if err := x.commit(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
+		if err := x.ahead(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
 			return err
 		}
 	} else if primary := x.plan.Snapshot.Rows[c.NodeID]; primary != nil {
 		// What the interrupted run may have made goes on standing for itself.
 		row = primary
-		if err := x.commit(state.Batch{PutRows: []*state.Row{row}}); err != nil {
+		if err := x.ahead(state.Batch{PutRows: []*state.Row{row}}); err != nil {
 			return err
 		}
 	} else if err := x.writeAhead(row, nil); err != nil {

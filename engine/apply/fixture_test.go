@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
+	"github.com/atlantide-org/atlantide-operator/engine/apply/applytest"
 	"github.com/atlantide-org/atlantide-operator/engine/graph"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -25,37 +26,9 @@ import (
 
 const partition = "p"
 
-var text = model.FieldType{Kind: model.KindString}
-
-// The types of the tests: a thing is found by the id that its create gave, so a lost
-// id is a lost thing.
-var testSchema = &model.ProviderSchema{Name: "test", Version: "1.0.0", Module: "test", Types: []*model.ResourceType{
-	{Name: "test.Thing", Provider: "test", Class: "Thing", Kind: model.KindResource, IdentityField: "id", Fields: []model.Field{
-		{Name: "key", Type: text, Mutability: model.Immutable, Required: true},
-		{Name: "value", Type: text, Mutability: model.Mutable, Default: ""},
-		{Name: "id", Type: text, Mutability: model.Computed},
-		{Name: "sum", Type: text, Mutability: model.Computed},
-		{Name: "password", Type: text, Mutability: model.Computed, Sensitive: true},
-	}},
-	{Name: "test.Named", Provider: "test", Class: "Named", Kind: model.KindResource, Address: byKey, Fields: []model.Field{
-		{Name: "key", Type: text, Mutability: model.Immutable, Required: true},
-		{Name: "value", Type: text, Mutability: model.Mutable, Default: ""},
-		{Name: "zone", Type: text, Mutability: model.Immutable, Default: ""},
-	}},
-	{Name: "test.Lookup", Provider: "test", Class: "Lookup", Kind: model.KindData, Fields: []model.Field{
-		{Name: "query", Type: text, Mutability: model.Immutable, Required: true},
-		{Name: "answer", Type: text, Mutability: model.Computed},
-	}},
-}}
-
-func byKey(inputs map[string]any) (string, bool) {
-	key, known := inputs["key"].(string)
-	return key, known
-}
-
 func schemas(t rapid.TB) *model.Schemas {
 	t.Helper()
-	s, err := model.NewSchemas(testSchema)
+	s, err := model.NewSchemas(applytest.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,15 +124,19 @@ type bench struct {
 	handle   *handle // of the latest run
 	events   []apply.Event
 	adjust   func(*apply.Run)
+	ctx      context.Context // of the next runs
+	latest   *plan.Plan
+	safe     *safe // of the next runs; nil = they know no secret
+	watched  bool  // every create of the next runs must be written ahead
 	// onFailure is the mode of the next runs.
 	onFailure string
 	// planned changes what the next plans are made from.
 	planned func(*plan.Input)
-	named   map[string]bool // nodes of which a run said that something may be left
+	named   map[string]bool // nodes of which a plan said that something may be left
 }
 
 func newBench(t rapid.TB) *bench {
-	b := &bench{TB: t, world: newWorld(), store: memory.New(), named: map[string]bool{}, onFailure: plan.OnFailureHalt}
+	b := &bench{TB: t, world: newWorld(), store: memory.New(), named: map[string]bool{}, onFailure: plan.OnFailureHalt, ctx: context.Background()}
 	b.provider, b.writer = b.world, b.store
 	return b
 }
@@ -186,6 +163,13 @@ func (b *bench) plan(c *ir.Compilation) *plan.Plan {
 	if err := p.Unsupported(); err != nil {
 		b.Fatal(err)
 	}
+	b.latest = p
+	for id, reason := range p.Leaks {
+		b.named[id] = true
+		if !slices.Contains(p.Warnings, id+": "+reason) {
+			b.Errorf("no warning tells of what may be left of %s: %v", id, p.Warnings)
+		}
+	}
 	return p
 }
 
@@ -198,8 +182,12 @@ func (b *bench) run(ctx context.Context, p *plan.Plan) (*apply.Report, error) {
 		b.Fatal(err)
 	}
 	b.events = nil
+	provider := b.provider
+	if b.watched {
+		provider = &witness{Provider: provider, b: b, recorded: p.Snapshot}
+	}
 	r := &apply.Run{
-		Provider: func(name string) (apply.Provider, bool) { return b.provider, name == "test" },
+		Provider: func(name string) (apply.Provider, bool) { return provider, name == "test" },
 		Schemas:  schemas(b), Store: b.writer, Partition: partition, Lease: b.handle, Owner: "ns/uid",
 		Parallelism: 4, NodeTimeout: time.Minute, DrainGrace: 10 * time.Second,
 		Now: func() time.Time { return time.Unix(1_900_000_000, 0).UTC() },
@@ -215,26 +203,29 @@ func (b *bench) run(ctx context.Context, p *plan.Plan) (*apply.Report, error) {
 		b.adjust(r)
 	}
 	report, err := r.Apply(ctx, p)
-	for id, reason := range report.Orphaned {
-		if strings.Contains(reason, "not known any more") {
-			b.named[id] = true
+	for id := range p.Leaks {
+		if report.Orphaned[id] == "" {
+			b.Errorf("the report does not name %s, of which something may be left", id)
 		}
 	}
 	return report, err
 }
 
-// forget takes away what a run said may be left of a node and cannot be found any more, as
-// who reads its report would.
-func (b *bench) forget() {
-	rows := b.snapshot().Rows
-	maps.DeleteFunc(b.world.objects, func(id string, o *object) bool {
-		return b.named[o.Node] && (rows[o.Node] == nil || rows[o.Node].Outputs["id"] != id)
-	})
+// forget takes away what plans named as possibly left, as their reader would.
+func (b *bench) forget() { b.world.Forget(b.opened(), b.named) }
+
+// opened is the snapshot with nothing sealed.
+func (b *bench) opened() *state.Snapshot {
+	b.Helper()
+	if b.safe == nil {
+		return b.snapshot()
+	}
+	return applytest.Opened(b.snapshot(), b.safe.Unseal)
 }
 
 func (b *bench) apply(nodes []ir.Node, outputs ...ir.Output) (*apply.Report, error) {
 	b.Helper()
-	return b.run(context.Background(), b.plan(compiled(b, nodes, outputs...)))
+	return b.run(b.ctx, b.plan(compiled(b, nodes, outputs...)))
 }
 
 func (b *bench) mustApply(nodes []ir.Node, outputs ...ir.Output) *apply.Report {

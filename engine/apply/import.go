@@ -94,7 +94,14 @@ func Importable(doc *ir.Document, schemas *model.Schemas, s *state.Snapshot) []I
 // declares last (RF-11). A request that is refused stops no other; a store that cannot be
 // written and a lost lock end the import, with what was done so far beside the error.
 func (m *Import) Run(ctx context.Context, s *state.Snapshot, requests []ImportRequest) (*ImportReport, error) {
-	x := &importing{Import: m, ctx: ctx, snapshot: s, values: m.Secrets.recorded(ctx, s), made: map[string]map[string]any{}}
+	listening := *m
+	listening.Secrets = m.Secrets.listening()
+	return listening.run(ctx, s, requests)
+}
+
+// run is Run with secrets that remember what they tell.
+func (m *Import) run(ctx context.Context, s *state.Snapshot, requests []ImportRequest) (*ImportReport, error) {
+	x := &importing{Import: m, ctx: ctx, snapshot: s, values: m.Secrets.recorded(ctx, s), made: map[string]map[string]any{}, rows: maps.Clone(s.Rows)}
 	before := x.values.Output
 	x.values.Output = func(ref model.Reference) (any, bool) {
 		if outputs, ok := x.made[ref.NodeID]; ok {
@@ -118,9 +125,7 @@ func (m *Import) Run(ctx context.Context, s *state.Snapshot, requests []ImportRe
 		case ImportDrifted, NotFound, Blocked:
 			report.Refused++
 		}
-		if m.Secrets.Scrub != nil {
-			node.Detail = m.Secrets.Scrub(node.Detail)
-		}
+		node.Detail = m.Secrets.scrub(node.Detail)
 		report.Nodes = append(report.Nodes, *node)
 	}
 	return report, nil
@@ -155,6 +160,7 @@ type importing struct {
 	snapshot *state.Snapshot
 	values   resolve.Values
 	made     map[string]map[string]any // outputs of what this import took in
+	rows     map[string]*state.Row     // as they lie in the store
 }
 
 // adopt answers one request; its error ends the import.
@@ -185,7 +191,7 @@ func (x *importing) adopt(r ImportRequest) (*ImportedNode, error) {
 		node.Status, node.Detail = NotFound, "the provider finds no such resource; create it by an apply, or name another one"
 		return node, nil
 	}
-	x.compare(node, declared, inputs, live)
+	x.compare(node, row, inputs, live)
 	if len(node.Drift) > 0 && !x.AllowDrift {
 		node.Status, node.Recorded = ImportDrifted, []string{}
 		node.Detail = "it is not as the config says; change the config, or allow drift and let the next apply update it"
@@ -260,9 +266,9 @@ func (x *importing) look(row *state.Row, inputs map[string]any, node *ImportedNo
 func (x *importing) source() fs.FS { return x.Compilation.Source }
 
 // compare notes what differs from the config, and what will be recorded (RF-13).
-func (x *importing) compare(node *ImportedNode, n *ir.Node, inputs map[string]any, live model.Observed) {
-	schema := x.Schemas.Type(n.Type)
-	_, node.Unobserved = coverage(n.Properties, live)
+func (x *importing) compare(node *ImportedNode, row *state.Row, inputs map[string]any, live model.Observed) {
+	secret := x.sealer().shownSecret(row, inputs, live)
+	_, node.Unobserved = coverage(row.Properties, live)
 	for _, key := range slices.Sorted(maps.Keys(live)) {
 		want, input := inputs[key]
 		switch {
@@ -270,7 +276,7 @@ func (x *importing) compare(node *ImportedNode, n *ir.Node, inputs map[string]an
 			node.Recorded = append(node.Recorded, key)
 		case !ir.Equal(want, live[key]):
 			drift := ImportDrift{Config: want, Live: live[key]}
-			if hides(schema, key) || holdsSecret(n.Properties[key]) || x.Secrets.tells(want) || x.Secrets.tells(live[key]) {
+			if secret(key, want, live[key]) {
 				drift = ImportDrift{Config: hidden, Live: hidden}
 			}
 			node.Drift[key] = drift
@@ -308,8 +314,21 @@ func (x *importing) write(row *state.Row, n *ir.Node) error {
 	if row.SecretDigests, err = x.Secrets.secretDigests(change, row.RowUID, x.snapshot.Outputs, x.values.Secret); err != nil {
 		return err
 	}
-	if row.RefDigests, err = plan.RefDigests(n, x.Schemas, x.values, x.Secrets.salt()); err != nil {
+	if row.RefDigests, err = plan.RefDigests(n, x.Schemas, x.values, x.sealer().covert, x.Secrets.salt()); err != nil {
 		return err
 	}
-	return x.Record.commit(x.ctx, actionImport, x.Secrets, x.Schemas, state.Batch{PutRows: []*state.Row{row}})
+	batch := state.Batch{PutRows: []*state.Row{row}}
+	if err := x.Record.commit(x.ctx, actionImport, x.sealer(), batch); err != nil {
+		return err
+	}
+	x.rows[row.ID] = batch.PutRows[0]
+	return nil
+}
+
+// sealer is what decides what of an import is a secret.
+func (x *importing) sealer() sealer {
+	return sealer{
+		Secrets: x.Secrets, schemas: x.Schemas, values: x.values, outputs: x.snapshot.Outputs,
+		stored: func(id string) *state.Row { return x.rows[id] },
+	}
 }

@@ -29,7 +29,7 @@ func (x *execution) createOver(ctx context.Context, row *state.Row, inputs map[s
 	if err := x.writeAhead(row, left); err != nil {
 		return err
 	}
-	return x.make(ctx, row, inputs, left)
+	return x.make(ctx, row, inputs, left, writtenAhead)
 }
 
 // replace destroys the recorded half of a node and makes it anew, in the order that the
@@ -69,7 +69,7 @@ func (x *execution) replaceEarly(ctx context.Context, c *plan.Change, inputs map
 	if c.PendingDestroy != nil {
 		err = x.createOver(ctx, row, inputs, ahead)
 	} else if err = x.writeAhead(row, ahead); err == nil {
-		err = x.make(ctx, row, inputs, nil)
+		err = x.make(ctx, row, inputs, nil, writtenAhead)
 	}
 	return x.done(row, err, &x.report.Replaced, undo{kind: undoCreated, inputs: inputs})
 }
@@ -86,7 +86,7 @@ func (x *execution) finish(ctx context.Context, c *plan.Change, inputs map[strin
 		}
 	} else if err = x.writeAhead(row, primary); err == nil {
 		if err = x.destroyOld(ctx, entry, writtenAhead); err == nil {
-			err = x.make(ctx, row, inputs, primary)
+			err = x.make(ctx, row, inputs, primary, notWrittenAhead)
 		}
 	}
 	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplaced, prior: entry.Row, inputs: inputs})
@@ -106,13 +106,13 @@ func oldHalf(c *plan.Change) *state.Row {
 func (x *execution) remake(ctx context.Context, row *state.Row, inputs map[string]any, old *state.Row) error {
 	row.Status, row.Attempt = state.StatusCreating, x.NewID()
 	entry := &state.PendingDestroy{NodeID: row.ID, Row: old, Mode: state.DestroyBeforeCreate}
-	if err := x.commit(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
+	if err := x.ahead(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
 		return err
 	}
 	if err := x.destroyOld(ctx, entry, writtenAhead); err != nil {
 		return err
 	}
-	return x.make(ctx, row, inputs, nil)
+	return x.make(ctx, row, inputs, nil, notWrittenAhead)
 }
 
 // writeAhead records that a create is about to be called.
@@ -125,16 +125,17 @@ func (x *execution) writeAhead(row, left *state.Row) error {
 	if row.Attempt == "" {
 		row.Attempt = x.NewID()
 	}
-	return x.commit(state.Batch{PutRows: []*state.Row{row}})
+	return x.ahead(state.Batch{PutRows: []*state.Row{row}})
 }
 
-// make calls create for a row that is written ahead. left is what an earlier try of
-// this very create recorded. Outputs beside an error stay on the row.
-func (x *execution) make(ctx context.Context, row *state.Row, inputs map[string]any, left *state.Row) error {
+// make calls create for a row that is written ahead; proved says whether that write came
+// right before. left is what an earlier try of this very create recorded. Outputs beside an
+// error stay on the row.
+func (x *execution) make(ctx context.Context, row *state.Row, inputs map[string]any, left *state.Row, proved bool) error {
 	x.note(func() { x.tried[row.ID] = true })
 	request := x.request(row, inputs, left)
 	request.Attempt = row.Attempt // a row of an older release may have none
-	outputs, err := x.mutate(ctx, "create", row, writtenAhead, func(ctx context.Context, p Provider) (model.Outputs, error) {
+	outputs, err := x.mutate(ctx, "create", row, proved, func(ctx context.Context, p Provider) (model.Outputs, error) {
 		return p.Create(ctx, request)
 	})
 	if err != nil {
@@ -167,7 +168,7 @@ func (x *execution) updateWith(ctx context.Context, c *plan.Change, inputs map[s
 	}
 	poisoned := *c.Prior
 	poisoned.InputHash, poisoned.UpdatedAt = "", x.Now()
-	if err := x.commit(state.Batch{PutRows: []*state.Row{&poisoned}}); err != nil {
+	if err := x.ahead(state.Batch{PutRows: []*state.Row{&poisoned}}); err != nil {
 		return err
 	}
 	request := x.request(row, inputs, c.Prior)

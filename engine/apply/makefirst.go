@@ -20,10 +20,10 @@ func (x *execution) replaceFirst(ctx context.Context, c *plan.Change, inputs map
 	err := x.settle(ctx, c.NodeID, x.plan.Snapshot.Pending[c.NodeID])
 	if err == nil {
 		row.Status, row.Attempt = state.StatusCreating, x.NewID()
-		err = x.commit(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{firstEntry(c.Prior)}})
+		err = x.ahead(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{firstEntry(c.Prior)}})
 	}
 	if err == nil {
-		err = x.make(ctx, row, inputs, nil)
+		err = x.make(ctx, row, inputs, nil, writtenAhead)
 	}
 	return x.doneFirst(row, err, c.Prior, c.Prior, inputs)
 }
@@ -35,7 +35,7 @@ func (x *execution) replaceFirst(ctx context.Context, c *plan.Change, inputs map
 func (x *execution) finishFirst(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
 	primary, old := x.plan.Snapshot.Rows[c.NodeID], c.PendingDestroy.Row
 	back, _ := x.identities(old, row, inputs)
-	if !back && x.oneObject(old, inputs) {
+	if back && old.Status != state.StatusCreated || !back && x.oneObject(old, inputs) {
 		return x.finish(ctx, c, inputs, row)
 	}
 	if primary != nil && x.movedAway(primary, row, inputs) {
@@ -49,13 +49,11 @@ func (x *execution) finishFirst(ctx context.Context, c *plan.Change, inputs map[
 	}
 	err := x.writeAhead(row, primary)
 	if err == nil {
-		err = x.make(ctx, row, inputs, primary)
+		err = x.make(ctx, row, inputs, primary, writtenAhead)
 	}
 	// A clean-up of an earlier run may have got to the old half: if this is undone, that is
 	// looked at again rather than trusted.
-	perhaps := *old
-	perhaps.Status, perhaps.InputHash = state.StatusCreating, ""
-	return x.doneFirst(row, err, old, &perhaps, inputs)
+	return x.doneFirst(row, err, old, x.doomed(old), inputs)
 }
 
 // takeBack makes the old half of an interrupted replace the node's own again. It is created
@@ -63,15 +61,12 @@ func (x *execution) finishFirst(ctx context.Context, c *plan.Change, inputs map[
 func (x *execution) takeBack(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
 	old := c.PendingDestroy.Row
 	row.Outputs, _ = x.Secrets.opened(old)
-	row.Status, row.Attempt = state.StatusCreating, old.Attempt
-	if row.Attempt == "" {
-		row.Attempt = x.NewID()
-	}
-	if err := x.commit(state.Batch{PutRows: []*state.Row{row}, DeletePending: []string{c.NodeID}}); err != nil {
+	row.Status, row.Attempt = state.StatusCreating, x.NewID()
+	if err := x.ahead(state.Batch{PutRows: []*state.Row{row}, DeletePending: []string{c.NodeID}}); err != nil {
 		return err
 	}
 	x.note(func() { x.report.Downgraded[c.NodeID] = string(plan.Update) })
-	err := x.make(ctx, row, inputs, old)
+	err := x.make(ctx, row, inputs, old, writtenAhead)
 	return x.done(row, err, &x.report.Updated, undo{kind: undoUpdated, prior: old, inputs: inputs})
 }
 

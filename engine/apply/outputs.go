@@ -61,7 +61,7 @@ func Idle(ctx context.Context, p *plan.Plan, schemas *model.Schemas, secrets Sec
 // tell reports the value of an output.
 func (x *execution) tell(declared ir.Output, value any) (sensitive bool) {
 	x.report.Outputs[declared.Key] = value
-	if sensitive = x.sensitive(declared.Value); sensitive {
+	if sensitive = x.sealer().sensitive(declared.Value) || x.Secrets.tells(value); sensitive {
 		x.report.SensitiveOutputs = append(x.report.SensitiveOutputs, declared.Key)
 	}
 	return sensitive
@@ -84,6 +84,7 @@ func (x *execution) output(declared ir.Output, set map[string]state.Output) erro
 	now, known := x.committed(declared.Key)
 	if !ok || !known || !ir.Equal(now, value) || committed.Sensitive != out.Sensitive || !slices.Equal(committed.SourceNodes, out.SourceNodes) {
 		if out.Sensitive && x.Secrets.Recorder != nil {
+			x.Secrets.told.tell(value)
 			if out.Value, err = x.Secrets.Recorder.Seal(value, declared.Key, ""); err != nil {
 				return err
 			}
@@ -113,28 +114,6 @@ func (x *execution) unresolved(declared ir.Output, err error) error {
 		return nil
 	}
 	return model.Errorf(model.KindOf(err), model.ClassOf(err), "output '%s': %w", declared.Key, err)
-}
-
-// sensitive reports whether a value is made from a sensitive field, from a type that
-// is not known, from a secret, or from a committed output that is sensitive.
-func (x *execution) sensitive(v any) bool {
-	for _, ref := range model.References(v) {
-		schema := x.Schemas.Type(model.TypeOf(ref.NodeID))
-		if schema == nil {
-			return true
-		}
-		if field := schema.Field(ref.Output); field != nil && field.Sensitive {
-			return true
-		}
-	}
-	found := holdsSecret(v)
-	model.Walk(v, func(v model.Value) bool {
-		if key, ok := model.AsStackOutput(v); ok {
-			found = found || x.plan.Snapshot.Outputs[key].Sensitive
-		}
-		return !found
-	})
-	return found
 }
 
 // sourceNodes are the ids that a value is made from, sorted.

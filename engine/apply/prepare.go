@@ -30,7 +30,7 @@ func (x *execution) prepare(c *plan.Change) (inputs map[string]any, row *state.R
 	if row.SecretDigests, err = x.Secrets.secretDigests(c, row.RowUID, x.plan.Snapshot.Outputs, x.secret); err != nil {
 		return nil, nil, err
 	}
-	if row.RefDigests, err = plan.RefDigests(n, x.Schemas, values, x.Secrets.salt()); err != nil {
+	if row.RefDigests, err = plan.RefDigests(n, x.Schemas, values, x.sealer().covert, x.Secrets.salt()); err != nil {
 		return nil, nil, err
 	}
 	return inputs, row, nil
@@ -65,12 +65,16 @@ func rowOf(c *plan.Change, newID func() string) *state.Row {
 	return row
 }
 
-// movedAway reports whether what a row being created stands for has another identity
-// than the next row: an immutable field of it is known to differ. Creating over it would
-// leave it behind with nobody who knows of it.
+// movedAway reports whether what a row being created stands for cannot become what the next
+// row does. It may have another identity: an immutable field of it is known to differ, and
+// creating over it would leave it behind with nobody who knows of it. Or a delete may have
+// got to it before anybody knew it by its outputs, so that its attempt must not be repeated.
 func (x *execution) movedAway(left, row *state.Row, inputs map[string]any) bool {
 	if left.Kind == model.KindData {
 		return false
+	}
+	if left.InputHash == "" && left.Attempt != "" {
+		return true
 	}
 	same, known := x.identities(left, row, inputs)
 	return known && !same

@@ -22,9 +22,9 @@ type Record struct {
 }
 
 // commit writes a batch, what is sensitive sealed, and tells of it; nothing for an empty
-// one. The guard is asked before every write. A write that began is finished, whatever
+// one. The rows of the batch are then those that were written. The guard is asked before every write. A write that began is finished, whatever
 // becomes of ctx.
-func (r *Record) commit(ctx context.Context, action string, secrets Secrets, schemas *model.Schemas, batch state.Batch) error {
+func (r *Record) commit(ctx context.Context, action string, seal sealer, batch state.Batch) error {
 	if len(batch.PutRows) == 0 && len(batch.DeleteRows) == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (r *Record) commit(ctx context.Context, action string, secrets Secrets, sch
 	}
 	fence := r.Lease.Fence()
 	for i, row := range batch.PutRows {
-		sealed, err := secrets.sealed(row, schemas)
+		sealed, err := seal.row(row)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (r *Record) emit(id, action string) {
 
 // batch is what a refresh writes of one row: nothing unless the read changes it (RF-7,
 // RF-8).
-func (r *Refresh) batch(row *state.Row, outputs map[string]any, exists bool, changed map[string]any) state.Batch {
+func (r *Refresh) batch(seal sealer, row *state.Row, outputs map[string]any, exists bool, changed map[string]any) state.Batch {
 	switch {
 	case !exists && row.Status != state.StatusCreated:
 		return state.Batch{} // it may still be on its way
@@ -94,7 +94,7 @@ func (r *Refresh) batch(row *state.Row, outputs map[string]any, exists bool, cha
 		property, input := row.Properties[key]
 		if input {
 			next.InputHash = ""
-			if !symbolic(property) {
+			if !symbolic(property) && !seal.tells(now) && !repeats(now, formsOfAll(seal.consumed(row.Properties))) {
 				next.Properties[key] = now
 			}
 		}

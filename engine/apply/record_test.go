@@ -47,9 +47,9 @@ func TestRefreshWrites(t *testing.T) {
 	nodes := []ir.Node{thing("a", "k", "1"), keyed("b", ref("a", "sum"), "1"), thing("c", "k", "1")}
 	b.mustApply(nodes)
 	b.world.password = "secret" // as it is recorded
-	b.world.objects["id-1"].Key = "tampered"
-	b.world.objects["id-2"].Key = "tampered"
-	b.world.objects["id-2"].Value = "other"
+	b.world.Objects["id-1"].Key = "tampered"
+	b.world.Objects["id-2"].Key = "tampered"
+	b.world.Objects["id-2"].Value = "other"
 	before := b.snapshot()
 	r := b.refresher()
 	r.Record = b.recording()
@@ -100,7 +100,7 @@ func TestRefreshOfWhatIsGone(t *testing.T) {
 			if err := b.store.Commit(t.Context(), partition, b.handle.fence, state.Batch{PutRows: []*state.Row{row}}); err != nil {
 				t.Fatal(err)
 			}
-			clear(b.world.objects)
+			clear(b.world.Objects)
 			before := b.snapshot()
 			r := b.refresher()
 			r.Prune, r.Record = c.prune, b.recording()

@@ -12,7 +12,6 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
-	"github.com/atlantide-org/atlantide-operator/engine/resolve"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -76,12 +75,19 @@ func (r *Refresh) Run(ctx context.Context, s *state.Snapshot) (*Drift, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := r.Secrets.recorded(ctx, s)
+	listening := *r
+	listening.Secrets = r.Secrets.listening()
+	return listening.run(ctx, g, s)
+}
+
+// run is Run with secrets that remember what they tell.
+func (r *Refresh) run(ctx context.Context, g *graph.Graph, s *state.Snapshot) (*Drift, error) {
+	seal := r.sealer(ctx, s)
 	var mu sync.Mutex
 	drift := &Drift{Nodes: []NodeDrift{}}
 	var failures []*model.Error
-	err = g.Walk(ctx, r.Parallelism, false, func(_ context.Context, id string) error {
-		found, err := r.node(ctx, s.Rows[id], values)
+	err := g.Walk(ctx, r.Parallelism, false, func(_ context.Context, id string) error {
+		found, err := r.node(ctx, s.Rows[id], seal)
 		mu.Lock()
 		defer mu.Unlock()
 		if model.IsKind(err, model.LeaseLostError) || model.IsKind(err, model.FencedWriteError) {
@@ -106,8 +112,16 @@ func (r *Refresh) Run(ctx context.Context, s *state.Snapshot) (*Drift, error) {
 	return drift, nil
 }
 
-func (r *Refresh) node(ctx context.Context, row *state.Row, values resolve.Values) (*NodeDrift, error) {
-	inputs := plan.RecordedInputs(row, values, r.Secrets.Digests)
+// sealer is what decides what of the recorded state is a secret.
+func (r *Refresh) sealer(ctx context.Context, s *state.Snapshot) sealer {
+	return sealer{
+		Secrets: r.Secrets, schemas: r.Schemas, values: r.Secrets.recorded(ctx, s), outputs: s.Outputs,
+		stored: func(id string) *state.Row { return s.Rows[id] },
+	}
+}
+
+func (r *Refresh) node(ctx context.Context, row *state.Row, seal sealer) (*NodeDrift, error) {
+	inputs := plan.RecordedInputs(row, seal.values, r.Secrets.Digests)
 	outputs, _ := r.Secrets.opened(row) // what does not open cannot be compared
 	live, exists, err := r.read(ctx, row, inputs, outputs)
 	if err != nil {
@@ -116,12 +130,12 @@ func (r *Refresh) node(ctx context.Context, row *state.Row, values resolve.Value
 	found := &NodeDrift{NodeID: row.ID, Kind: Missing, Changed: map[string]FieldDrift{}, Observed: []string{}, Unobserved: []string{}}
 	changed := map[string]any{}
 	if exists {
-		changed = r.compare(found, row, inputs, outputs, live)
+		changed = r.compare(found, seal, row, inputs, outputs, live)
 	}
 	if r.Record == nil {
 		return found, nil
 	}
-	return found, r.Record.commit(ctx, actionRefresh, r.Secrets, r.Schemas, r.batch(row, outputs, exists, changed))
+	return found, r.Record.commit(ctx, actionRefresh, seal, r.batch(seal, row, outputs, exists, changed))
 }
 
 // read asks the provider, within the time of a node.
@@ -135,8 +149,8 @@ func (r *Refresh) read(ctx context.Context, row *state.Row, inputs, outputs map[
 
 // compare overlays the inputs that the provider was handed with the recorded outputs
 // and looks at the keys that the read reported (RF-2). It returns what differs.
-func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs, outputs map[string]any, live model.Observed) map[string]any {
-	schema := r.Schemas.Type(row.Type)
+func (r *Refresh) compare(found *NodeDrift, seal sealer, row *state.Row, inputs, outputs map[string]any, live model.Observed) map[string]any {
+	secret := seal.shownSecret(row, outputs, live)
 	changed := map[string]any{}
 	for key, now := range live {
 		recorded, ok := outputs[key]
@@ -149,7 +163,7 @@ func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs, outputs map[
 		}
 		changed[key] = now
 		drift := FieldDrift{State: recorded, Live: now}
-		if hides(schema, key) || holdsSecret(row.Properties[key]) || r.Secrets.tells(recorded) || r.Secrets.tells(now) {
+		if secret(key, recorded, now) {
 			drift = FieldDrift{State: hidden, Live: hidden}
 		}
 		found.Changed[key] = drift
@@ -160,12 +174,6 @@ func (r *Refresh) compare(found *NodeDrift, row *state.Row, inputs, outputs map[
 		found.Kind = Drifted
 	}
 	return changed
-}
-
-// hides reports whether the values of a field are not shown; of a type that is not known,
-// none are.
-func hides(schema *model.ResourceType, field string) bool {
-	return schema == nil || schema.Field(field) != nil && schema.Field(field).Sensitive
 }
 
 // coverage are the inputs that a read reported and those that it did not, sorted (RF-3).

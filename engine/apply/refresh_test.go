@@ -30,8 +30,8 @@ func TestRefresh(t *testing.T) {
 	b := newBench(t)
 	b.adjust = func(r *apply.Run) { r.Parallelism = 1 }
 	b.mustApply([]ir.Node{thing("a", "k", "1"), thing("b", "k", ref("a", "sum")), thing("c", "k", "1")})
-	b.world.objects["id-2"].Value = "tampered"
-	delete(b.world.objects, "id-3")
+	b.world.Objects["id-2"].Value = "tampered"
+	delete(b.world.Objects, "id-3")
 	before := b.snapshot()
 	drift, err := b.refresh(t.Context())
 	if err != nil {

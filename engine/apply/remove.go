@@ -51,9 +51,8 @@ func (x *execution) delete(ctx context.Context, c *plan.Change) error {
 	row := c.Prior
 	proved := notWrittenAhead
 	if row.Kind != model.KindData {
-		marked := *row
-		marked.Status, marked.InputHash, marked.UpdatedAt = state.StatusCreating, "", x.Now()
-		if err := x.commit(state.Batch{PutRows: []*state.Row{&marked}}); err != nil {
+		marked := x.doomed(row)
+		if err := x.ahead(state.Batch{PutRows: []*state.Row{marked}}); err != nil {
 			return err
 		}
 		proved = writtenAhead
@@ -69,6 +68,18 @@ func (x *execution) delete(ctx context.Context, c *plan.Change) error {
 		x.report.Deleted = append(x.report.Deleted, row.ID)
 	})
 	return x.commit(state.Batch{DeleteRows: []string{row.ID}})
+}
+
+// doomed is a row as it is while a delete may or may not have got to what it stands for. If
+// that is known by its outputs, a later create is another attempt: providers refuse to use
+// the token of something that is gone.
+func (x *execution) doomed(row *state.Row) *state.Row {
+	marked := *row
+	if row.Status == state.StatusCreated {
+		marked.Attempt = ""
+	}
+	marked.Status, marked.InputHash, marked.UpdatedAt = state.StatusCreating, "", x.Now()
+	return &marked
 }
 
 // settle destroys an old half that an earlier run left behind and reports it as a
@@ -113,29 +124,10 @@ func (x *execution) destroy(ctx context.Context, row *state.Row, proved bool) er
 	if err := x.shared(row, request.Inputs); err != nil {
 		return err
 	}
-	x.noteLost(row, request.Inputs)
 	_, err := x.mutate(ctx, "delete", row, proved, func(ctx context.Context, p Provider) (model.Outputs, error) {
 		return nil, p.Delete(ctx, request)
 	})
 	return err
-}
-
-// noteLost names a node whose interrupted create may have left an object that cannot be
-// found any more: it was to bear a name that came from another node, which has moved on.
-func (x *execution) noteLost(row *state.Row, inputs map[string]any) {
-	if row.Status == state.StatusCreated || len(row.Outputs) > 0 {
-		return
-	}
-	for i := range x.Schemas.Type(row.Type).Fields {
-		f := &x.Schemas.Type(row.Type).Fields[i]
-		_, recorded := row.Properties[f.Name]
-		if _, known := inputs[f.Name]; f.Mutability == model.Immutable && recorded && !known {
-			x.note(func() {
-				x.report.Orphaned[row.ID] = "an interrupted create may have left an object whose '" + f.Name + "' is not known any more; look for it"
-			})
-			return
-		}
-	}
 }
 
 // recordedGraph is the graph of the rows and of the old halves that are left, over

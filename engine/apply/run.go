@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -103,6 +104,7 @@ type execution struct {
 	early    map[string]*state.Row            // replaces whose old half went in phase 0, with the row that is written ahead
 	old      map[string]*state.PendingDestroy // old halves that this run's replaces left to the clean-up
 	cleaned  map[string]bool                  // of these, those that are gone
+	told     map[string]bool                  // of these, those that the report names
 	tried    map[string]bool                  // nodes whose create was called
 	written  map[string]*state.Row            // rows that this run wrote, as they are now; nil = deleted
 	undos    []undo                           // in order of completion
@@ -124,17 +126,26 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) *execution {
 	return x
 }
 
+// listening is the run with secrets that remember what it is told.
+func (r *Run) listening() *Run {
+	out := *r
+	out.Secrets = r.Secrets.listening()
+	return &out
+}
+
 // newExecution is a run that has not begun.
 func newExecution(r *Run, p *plan.Plan) *execution {
+	r = r.listening()
 	x := &execution{
 		Run: r, plan: p, report: NewReport(),
 		changes: make(map[string]*plan.Change, len(p.Changes)), scope: scope(p),
 		live:    make(map[string]map[string]any, len(p.Snapshot.Rows)),
 		written: map[string]*state.Row{}, restored: map[string]map[string]any{},
 		early: map[string]*state.Row{}, old: map[string]*state.PendingDestroy{},
-		gone: map[string]bool{}, cleaned: map[string]bool{}, tried: map[string]bool{},
+		gone: map[string]bool{}, cleaned: map[string]bool{}, told: map[string]bool{}, tried: map[string]bool{},
 		owners: map[string]string{}, ended: make(chan struct{}),
 	}
+	maps.Copy(x.report.Orphaned, p.Leaks)
 	for i := range p.Changes {
 		x.changes[p.Changes[i].NodeID] = &p.Changes[i]
 	}
@@ -310,12 +321,9 @@ func (x *execution) note(change func()) {
 
 // scrubReport takes the secrets of the run out of the reasons in its report.
 func (x *execution) scrubReport() {
-	if x.Secrets.Scrub == nil {
-		return
-	}
 	for _, reasons := range []map[string]string{x.report.RollbackFailed, x.report.PoisonFailed, x.report.Orphaned} {
 		for id, reason := range reasons {
-			reasons[id] = x.Secrets.Scrub(reason)
+			reasons[id] = x.Secrets.scrub(reason)
 		}
 	}
 }

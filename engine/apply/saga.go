@@ -133,9 +133,9 @@ func (x *execution) poison(u undo) (proved bool, err error) {
 	marked := *row
 	marked.InputHash, marked.UpdatedAt = "", x.Now()
 	if u.kind == undoCreated || u.kind == undoReplacedFirst {
-		marked.Status = state.StatusCreating
+		marked = *x.doomed(u.made) // its row may not have been confirmed
 	}
-	err = x.commit(state.Batch{PutRows: []*state.Row{&marked}})
+	err = x.ahead(state.Batch{PutRows: []*state.Row{&marked}})
 	if err == nil {
 		return writtenAhead, nil
 	}
@@ -146,38 +146,28 @@ func (x *execution) poison(u undo) (proved bool, err error) {
 	return notWrittenAhead, nil // the undo goes on (EX-29)
 }
 
-// poisonDependents marks every row that was made from a node whose undo gave it other
-// outputs: they were undone before it, against what is gone now (EX-27).
-func (x *execution) poisonDependents(id string) {
-	marked := map[string]*state.Row{}
+// staleDependents are the rows that were made from a node whose undo gave it other outputs,
+// marked: they were undone before it, against what is gone now (EX-27). They are written with
+// its own row, for once that has the new outputs only what reads them looks different.
+func (x *execution) staleDependents(id string) []*state.Row {
+	seen := map[string]bool{id: true}
+	var stale []*state.Row
 	rows := x.rows()
 	for frontier := []string{id}; len(frontier) > 0; {
 		up := frontier[len(frontier)-1]
 		frontier = frontier[:len(frontier)-1]
 		for _, row := range rows[up] {
-			if row.ID == id || marked[row.ID] != nil {
+			if seen[row.ID] {
 				continue
 			}
-			poisoned := *row
-			poisoned.InputHash, poisoned.UpdatedAt = "", x.Now()
-			marked[row.ID] = &poisoned
+			seen[row.ID] = true
+			marked := *row
+			marked.InputHash, marked.UpdatedAt = "", x.Now()
+			stale = append(stale, &marked)
 			frontier = append(frontier, row.ID)
 		}
 	}
-	if len(marked) == 0 {
-		return
-	}
-	batch := state.Batch{}
-	for _, row := range marked {
-		batch.PutRows = append(batch.PutRows, row)
-	}
-	if err := x.commit(batch); err != nil {
-		x.note(func() {
-			for dependent := range marked {
-				x.report.PoisonFailed[dependent] = err.Error()
-			}
-		})
-	}
+	return stale
 }
 
 // rows are the present rows by what they were made from.

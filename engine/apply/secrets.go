@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
@@ -20,6 +19,34 @@ type Secrets struct {
 	Recorder Recorder           // nil = secrets leave no digest, and nothing is sealed
 	// Scrub takes the secrets of the run out of a text that leaves it; nil = there are none.
 	Scrub func(text string) string
+
+	told *confidences // of the run; nil = nobody listens yet
+}
+
+// listening are the secrets of one run, which remembers what it is told.
+func (s Secrets) listening() Secrets {
+	s.told = &confidences{values: map[string]bool{}}
+	if resolve := s.Resolve; resolve != nil {
+		told := s.told
+		s.Resolve = func(ctx context.Context, ref model.SecretRef) (string, error) {
+			value, err := resolve(ctx, ref)
+			if err == nil {
+				told.tell(value)
+			}
+			return value, err
+		}
+	}
+	return s
+}
+
+// scrub takes out of a text what may not leave the run: whole values first, in which there
+// may be others that nobody knows any more.
+func (s Secrets) scrub(text string) string {
+	text = s.told.scrub(text)
+	if s.Scrub != nil {
+		text = s.Scrub(text)
+	}
+	return text
 }
 
 // Recorder makes what a run writes of secrets.
@@ -74,46 +101,6 @@ func (s Secrets) salt() func(text, scope string) (string, error) {
 		return nil
 	}
 	return s.Recorder.Digest
-}
-
-// sealed is a row as it may be written: sensitive outputs encrypted, and those in which a
-// secret of the run turned up (SC-9, SC-10). The row itself stays as it is. What is sealed
-// already, as in a row that is written back, is left alone.
-func (s Secrets) sealed(row *state.Row, schemas *model.Schemas) (*state.Row, error) {
-	if s.Recorder == nil {
-		return row, nil
-	}
-	schema := schemas.Type(row.Type)
-	var outputs map[string]any
-	for name, v := range row.Outputs {
-		if isSealed(v) || !s.toSeal(schema, name, v) {
-			continue
-		}
-		sealed, err := s.Recorder.Seal(v, row.RowUID, name)
-		if err != nil {
-			return nil, err
-		}
-		if outputs == nil {
-			outputs = maps.Clone(row.Outputs)
-		}
-		outputs[name] = sealed
-	}
-	if outputs == nil {
-		return row, nil
-	}
-	out := *row
-	out.Outputs = outputs
-	return &out, nil
-}
-
-func (s Secrets) toSeal(schema *model.ResourceType, name string, v any) bool {
-	if schema == nil {
-		return true
-	}
-	if f := schema.Field(name); f != nil && f.Sensitive && !f.FromSource {
-		return true
-	}
-	return s.tells(v)
 }
 
 // tells reports whether a secret of the run stands in v.
@@ -174,36 +161,52 @@ func (s Secrets) unseal(v any, owner, field string) (any, error) {
 		return nil, model.Errorf(model.SecretsError, model.ClassUser,
 			"the value '%s' of %s is sealed, and there is no install key to open it with; provide the key that wrote this state", field, owner)
 	}
-	return s.Unsealer.Unseal(v, owner, field)
+	plain, err := s.Unsealer.Unseal(v, owner, field)
+	if err == nil {
+		s.told.tell(plain)
+	}
+	return plain, err
 }
 
-// scrubbed is an error without the secrets of the run (EX-41). It stays what it was for
-// errors.Is, and for errors.As of the engine's own type.
+// scrubbed is an error without the secrets of the run (EX-41): itself, where there is nothing
+// to take out. It stays what it was for errors.Is, and for errors.As of the engine's own type.
 func (s Secrets) scrubbed(err error) error {
-	if err == nil || s.Scrub == nil {
-		return err
+	if err == nil {
+		return nil
 	}
-	var typed *model.Error
-	if !errors.As(err, &typed) {
-		if text := s.Scrub(err.Error()); text != err.Error() {
-			return quiet{text, err}
-		}
-		return err
-	}
-	return s.scrubbedError(typed)
+	clean, _ := s.clean(err)
+	return clean
 }
 
-func (s Secrets) scrubbedError(e *model.Error) *model.Error {
+// clean also reports whether it had to change anything.
+func (s Secrets) clean(err error) (clean error, changed bool) {
+	var typed *model.Error
+	if errors.As(err, &typed) {
+		return s.cleanError(typed)
+	}
+	if text := s.scrub(err.Error()); text != err.Error() {
+		return quiet{text, err}, true
+	}
+	return err, false
+}
+
+func (s Secrets) cleanError(e *model.Error) (clean *model.Error, changed bool) {
 	out := *e
-	out.Message, out.Hint, out.Note = s.Scrub(e.Message), s.Scrub(e.Hint), s.Scrub(e.Note)
+	out.Message, out.Hint, out.Note = s.scrub(e.Message), s.scrub(e.Hint), s.scrub(e.Note)
+	changed = out.Message != e.Message || out.Hint != e.Hint || out.Note != e.Note
 	if e.Cause != nil {
-		out.Cause = s.scrubbed(e.Cause)
+		cause, changes := s.clean(e.Cause)
+		out.Cause, changed = cause, changed || changes
 	}
 	out.AlsoFailed = nil
 	for _, also := range e.AlsoFailed {
-		out.AlsoFailed = append(out.AlsoFailed, s.scrubbedError(also))
+		other, changes := s.cleanError(also)
+		out.AlsoFailed, changed = append(out.AlsoFailed, other), changed || changes
 	}
-	return &out
+	if !changed {
+		return e, false
+	}
+	return &out, true
 }
 
 // quiet is an error of others with another text.
@@ -218,13 +221,13 @@ func (q quiet) Is(target error) bool { return errors.Is(q.err, target) }
 
 // scrubbedDetail is the detail of an event without the secrets of the run.
 func (s Secrets) scrubbedDetail(detail map[string]any) map[string]any {
-	if s.Scrub == nil || detail == nil {
-		return detail
+	if detail == nil {
+		return nil
 	}
 	out := make(map[string]any, len(detail))
 	for key, v := range detail {
 		if text, ok := v.(string); ok {
-			v = s.Scrub(text)
+			v = s.scrub(text)
 		}
 		out[key] = v
 	}

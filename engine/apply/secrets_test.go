@@ -2,12 +2,15 @@ package apply_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -19,6 +22,7 @@ import (
 // lies.
 type safe struct {
 	values map[string]string
+	mu     sync.Mutex
 	sealed map[string]any
 }
 
@@ -33,12 +37,16 @@ func (s *safe) Resolve(_ context.Context, ref model.SecretRef) (string, error) {
 }
 
 func (s *safe) Seal(v any, owner, field string) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	key := fmt.Sprintf("%d/%s/%s", len(s.sealed), owner, field)
 	s.sealed[key] = v
 	return map[string]any{model.KeySealed: key}, nil
 }
 
 func (s *safe) Unseal(v any, owner, field string) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	key, _ := v.(map[string]any)[model.KeySealed].(string)
 	plain, ok := s.sealed[key]
 	if !ok || !strings.HasSuffix(key, "/"+owner+"/"+field) {
@@ -48,7 +56,7 @@ func (s *safe) Unseal(v any, owner, field string) (any, error) {
 }
 
 func (s *safe) Digest(text, scope string) (string, error) {
-	return fmt.Sprintf("%s of %d bytes", scope, len(text)), nil
+	return fmt.Sprintf("%s of %x", scope, sha256.Sum256([]byte(text))), nil
 }
 
 func (s *safe) Matches(digest, text string, scopes ...string) (bool, error) {
@@ -72,8 +80,9 @@ func (s *safe) secrets() apply.Secrets {
 }
 
 // vaulted is a bench whose runs use a safe.
-func vaulted(t *testing.T, values map[string]string) (*bench, *safe) {
+func vaulted(t rapid.TB, values map[string]string) (*bench, *safe) {
 	b, s := newBench(t), newSafe(values)
+	b.safe = s
 	b.adjust = func(r *apply.Run) { r.Parallelism, r.Secrets = 1, s.secrets() }
 	b.planned = func(in *plan.Input) {
 		in.Seals = true

@@ -102,7 +102,33 @@ func (x *execution) undoUpdate(ctx context.Context, u undo, proved bool) error {
 	}); err != nil {
 		return err
 	}
-	return x.commit(state.Batch{PutRows: []*state.Row{u.prior}})
+	row := *u.prior
+	if x.rotated(u.prior) {
+		row.InputHash = ""
+	}
+	return x.commit(state.Batch{PutRows: []*state.Row{&row}})
+}
+
+// rotated reports whether a recorded half holds a secret that is another one by now. What an
+// undo makes of it again has the new one, and is not as its row says.
+func (x *execution) rotated(row *state.Row) bool {
+	if x.Secrets.Digests == nil || x.Secrets.Resolve == nil {
+		return false
+	}
+	for field, v := range row.Properties {
+		recorded := row.SecretDigests[field]
+		if recorded == "" || !holdsSecret(v) {
+			continue
+		}
+		text, err := plan.SecretText(v, x.secret)
+		if err != nil {
+			return true
+		}
+		if same, err := x.Secrets.Digests.Matches(recorded, text, row.RowUID+":"+field, row.ID+":"+field); err != nil || !same {
+			return true
+		}
+	}
+	return false
 }
 
 // undoReplace deletes the new half, recorded beside the row of the old one, and creates
@@ -113,7 +139,7 @@ func (x *execution) undoReplace(ctx context.Context, u undo) error {
 		return err
 	}
 	entry := &state.PendingDestroy{NodeID: u.id, Row: u.made, Mode: state.DestroyBeforeCreate}
-	if err := x.commit(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
+	if err := x.ahead(state.Batch{PutRows: []*state.Row{row}, PutPending: []*state.PendingDestroy{entry}}); err != nil {
 		return err
 	}
 	if err := x.unmake(ctx, u, writtenAhead); err != nil {
@@ -122,7 +148,7 @@ func (x *execution) undoReplace(ctx context.Context, u undo) error {
 	if err := x.commit(state.Batch{DeletePending: []string{u.id}}); err != nil {
 		return err
 	}
-	return x.revive(ctx, u, row, inputs)
+	return x.revive(ctx, u, row, inputs, notWrittenAhead)
 }
 
 // undoDestroy creates an old half again that went in phase 0. Where the create of the new
@@ -137,10 +163,10 @@ func (x *execution) undoDestroy(ctx context.Context, u undo) error {
 	if err != nil {
 		return err
 	}
-	if err := x.commit(state.Batch{PutRows: []*state.Row{row}}); err != nil {
+	if err := x.ahead(state.Batch{PutRows: []*state.Row{row}}); err != nil {
 		return err
 	}
-	return x.revive(ctx, u, row, inputs)
+	return x.revive(ctx, u, row, inputs, writtenAhead)
 }
 
 // revived is the row of an old half that is about to be created again, and the inputs for
@@ -150,30 +176,31 @@ func (x *execution) revived(u undo) (inputs map[string]any, row *state.Row, err 
 		return nil, nil, err
 	}
 	ahead := *u.prior
-	ahead.Status, ahead.InputHash, ahead.Attempt, ahead.Outputs, ahead.UpdatedAt = state.StatusCreating, "", x.NewID(), map[string]any{}, x.Now()
+	ahead.Status, ahead.Attempt, ahead.Outputs, ahead.UpdatedAt = state.StatusCreating, x.NewID(), map[string]any{}, x.Now()
 	return inputs, &ahead, nil
 }
 
 // revive creates an old half again and confirms its row: what was recorded, with the
 // outputs of this create.
-func (x *execution) revive(ctx context.Context, u undo, row *state.Row, inputs map[string]any) error {
-	if err := x.make(ctx, row, inputs, nil); err != nil {
+func (x *execution) revive(ctx context.Context, u undo, row *state.Row, inputs map[string]any, proved bool) error {
+	if err := x.make(ctx, row, inputs, nil, proved); err != nil {
 		return err
 	}
 	node := &ir.Node{ID: row.ID, Type: row.Type, Properties: row.Properties}
-	digests, err := plan.RefDigests(node, x.Schemas, x.restoring(), x.Secrets.salt())
+	digests, err := plan.RefDigests(node, x.Schemas, x.restoring(), x.sealer().covert, x.Secrets.salt())
 	if err != nil {
 		return err
 	}
 	row.Status, row.InputHash, row.RefDigests = state.StatusCreated, u.prior.InputHash, digests
+	if x.rotated(u.prior) {
+		row.InputHash = ""
+	}
 	x.note(func() { x.restored[u.id] = row.Outputs })
-	if err := x.commit(state.Batch{PutRows: []*state.Row{row}}); err != nil {
-		return err
-	}
+	batch := state.Batch{PutRows: []*state.Row{row}}
 	if !x.sameOutputs(u.prior, row.Outputs) {
-		x.poisonDependents(u.id)
+		batch.PutRows = append(batch.PutRows, x.staleDependents(u.id)...)
 	}
-	return nil
+	return x.commit(batch)
 }
 
 // restoring are the values that undos resolve with: what was recorded when the run

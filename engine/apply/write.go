@@ -41,6 +41,13 @@ func (x *execution) commit(batch state.Batch) error {
 	return stateError(err)
 }
 
+// ahead writes what precedes a change of the world, and thereby proves the right to it
+// (EX-18).
+func (x *execution) ahead(batch state.Batch) error {
+	batch.Ahead = true
+	return x.commit(batch)
+}
+
 // persist asks the store, and asks again while it is not available and the lock is held
 // (LS-22): every try proves the fence anew, and a write whose answer was lost may be
 // repeated.
@@ -68,8 +75,9 @@ func (x *execution) persist(ctx context.Context, ask func() error) error {
 // on any other way.
 func (x *execution) seal(batch *state.Batch, epoch int64) error {
 	rows, entries := slices.Clone(batch.PutRows), slices.Clone(batch.PutPending)
+	seal := x.sealer()
 	for i, row := range rows {
-		sealed, err := x.Secrets.sealed(row, x.Schemas)
+		sealed, err := seal.row(row)
 		if err != nil {
 			return err
 		}
@@ -77,7 +85,7 @@ func (x *execution) seal(batch *state.Batch, epoch int64) error {
 		rows[i].Epoch = epoch
 	}
 	for i, entry := range entries {
-		sealed, err := x.Secrets.sealed(entry.Row, x.Schemas)
+		sealed, err := seal.row(entry.Row)
 		if err != nil {
 			return err
 		}
@@ -85,6 +93,11 @@ func (x *execution) seal(batch *state.Batch, epoch int64) error {
 	}
 	batch.PutRows, batch.PutPending = rows, entries
 	return nil
+}
+
+// sealer is what decides what of the run is a secret.
+func (x *execution) sealer() sealer {
+	return sealer{Secrets: x.Secrets, schemas: x.Schemas, values: x.values(), stored: x.row, outputs: x.plan.Snapshot.Outputs}
 }
 
 // keep remembers what is written: the fence keeps everybody else from writing, so that

@@ -33,3 +33,18 @@ type Handle interface {
 	// Abandon stops renewing and lets the lock lapse: a call may still be in flight.
 	Abandon()
 }
+
+// Observed is a Handle that tells of its renewals (EX-39). The sink is called from another
+// goroutine than that of the work and must not block; that it panics breaks nothing.
+type Observed interface {
+	Observe(sink func(Renewal))
+}
+
+// Renewal is one try to renew a lock; Err is nil when it landed.
+type Renewal struct{ Err error }
+
+// Successor is a Handle that knows whom it took the lock from: the holder that had not
+// given it back when it ended, "" if it was free (LS-17).
+type Successor interface {
+	TookOver() (holder string)
+}

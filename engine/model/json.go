@@ -6,99 +6,126 @@ import (
 	"errors"
 	"io"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // EncodeJSON writes v as compact JSON with sorted keys. Unlike RFC 8785 it keeps
 // integers and floats apart (1 and 1.0), so that a value read back prints as the
 // config's author wrote it; use it to store, never to hash.
-func EncodeJSON(v Value) ([]byte, error) {
-	var b bytes.Buffer
-	if err := encode(&b, v, 0); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
+func EncodeJSON(v Value) ([]byte, error) { return AppendJSON(nil, v) }
+
+// AppendJSON is EncodeJSON behind what dst holds already.
+func AppendJSON(dst []byte, v Value) ([]byte, error) { return appendValue(dst, v, 0) }
 
 // maxDepth bounds recursion over values; evaluation refuses deeper ones long before.
 const maxDepth = 10_000
 
-func encode(b *bytes.Buffer, v Value, depth int) error {
+func appendValue(dst []byte, v Value, depth int) ([]byte, error) {
 	if depth > maxDepth {
-		return Errorf(IRError, ClassUser, "a value is nested deeper than %d levels", maxDepth)
+		return nil, Errorf(IRError, ClassUser, "a value is nested deeper than %d levels", maxDepth)
 	}
 	switch v := v.(type) {
 	case nil:
-		b.WriteString("null")
+		return append(dst, "null"...), nil
 	case bool:
-		b.WriteString(strconv.FormatBool(v))
+		return strconv.AppendBool(dst, v), nil
 	case string:
-		return encodeString(b, v)
+		return AppendText(dst, v), nil
 	case int64:
-		b.WriteString(strconv.FormatInt(v, 10))
+		return strconv.AppendInt(dst, v, 10), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Errorf(IRError, ClassUser, "a number that is not finite has no JSON form")
+			return nil, Errorf(IRError, ClassUser, "a number that is not finite has no JSON form")
 		}
 		// Never with an exponent: a database that keeps numbers as decimals would write
 		// 1e+21 back as an integer.
-		text := strconv.FormatFloat(v, 'f', -1, 64)
-		if !strings.Contains(text, ".") {
-			text += ".0"
+		at := len(dst)
+		dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
+		if bytes.IndexByte(dst[at:], '.') < 0 {
+			dst = append(dst, ".0"...)
 		}
-		b.WriteString(text)
+		return dst, nil
 	case []any:
-		b.WriteByte('[')
-		for i, item := range v {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := encode(b, item, depth+1); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
+		return appendList(dst, v, depth)
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		sort.Strings(keys)
-		b.WriteByte('{')
-		for i, k := range keys {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := encodeString(b, k); err != nil {
-				return err
-			}
-			b.WriteByte(':')
-			if err := encode(b, v[k], depth+1); err != nil {
-				return err
-			}
-		}
-		b.WriteByte('}')
+		return appendObject(dst, v, depth)
 	default:
-		return Errorf(IRError, ClassUser, "a value of type %T has no JSON form", v)
+		return nil, Errorf(IRError, ClassUser, "a value of type %T has no JSON form", v)
 	}
-	return nil
 }
 
-func encodeString(b *bytes.Buffer, s string) error {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		return err
+func appendList(dst []byte, list []any, depth int) (_ []byte, err error) {
+	dst = append(dst, '[')
+	for i, item := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendValue(dst, item, depth+1); err != nil {
+			return nil, err
+		}
 	}
-	b.Truncate(b.Len() - 1) // the encoder's newline
-	return nil
+	return append(dst, ']'), nil
+}
+
+func appendObject(dst []byte, object map[string]any, depth int) (_ []byte, err error) {
+	var few [8]string
+	keys := few[:0]
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	dst = append(dst, '{')
+	for i, key := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(AppendText(dst, key), ':')
+		if dst, err = appendValue(dst, object[key], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// AppendText is AppendJSON of a text, which always has a form.
+func AppendText(dst []byte, s string) []byte {
+	if plain(s) {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // of a text there is no error
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// plain reports whether a text stands in JSON as it is: printable ASCII without quotes and
+// backslashes, as nearly all texts of a config are.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // DecodeJSON reads one JSON document into a Value: integers become int64, other
 // numbers float64. Trailing text, and an integer beyond 64 bits, are errors.
 func DecodeJSON(data []byte) (Value, error) {
+	if v, ok := readJSON(data); ok {
+		return v, nil
+	}
+	return decodeAny(data)
+}
+
+// decodeAny reads whatever there is, and says what is wrong with it.
+func decodeAny(data []byte) (Value, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any

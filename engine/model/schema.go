@@ -85,6 +85,9 @@ type ResourceType struct {
 	// IdentityField is the computed field whose value an import must be given to find an
 	// existing object; "" where the inputs alone name it (RF-12).
 	IdentityField string
+	// Untraceable: what a create made whose answer was lost cannot be found again, neither
+	// by its address nor by its attempt; repeated, the create makes another object.
+	Untraceable bool
 	// Policies judge every change of the type, after those that the config binds (PL-12).
 	Policies []PolicyBinding
 	// Constants are attributes of the class ("S3Bucket.Action").

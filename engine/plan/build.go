@@ -121,7 +121,8 @@ func (p *Plan) judge(in *Input, d *differ, chosen *selection) error {
 	if err != nil {
 		return err
 	}
-	p.Warnings = slices.Concat(deferred, a.warnings(), fallbacks, absentOutputs(in.Compilation, p.Snapshot.Outputs))
+	p.findLeaks(in.Secrets)
+	p.Warnings = slices.Concat(deferred, a.warnings(), fallbacks, absentOutputs(in.Compilation, p.Snapshot.Outputs), p.leakWarnings())
 	return p.evaluate(in.Policies)
 }
 
@@ -155,6 +156,8 @@ func DestroyTargets(snapshot *state.Snapshot, schemas *model.Schemas, targets []
 	chosen.restrict(p.Changes)
 	p.selected = chosen.count(p.Changes)
 	p.Outputs = outputChanges(p, chosen)
+	p.findLeaks(Secrets{})
+	p.Warnings = p.leakWarnings()
 	_, err = p.guarded()
 	return p, err
 }

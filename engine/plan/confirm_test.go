@@ -40,7 +40,7 @@ func TestJudgement(t *testing.T) {
 			c := network()
 			compilation, _ := c.compile(t)
 			desired := compilation.Document.Node(netID)
-			digests, err := plan.RefDigests(desired, testSchemas(t), gave("v"), nil)
+			digests, err := plan.RefDigests(desired, testSchemas(t), gave("v"), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

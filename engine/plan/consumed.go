@@ -27,10 +27,11 @@ type Values = resolve.Values
 
 // RefDigests are the digests of what the fields of a node that hold a reference or a
 // combinator resolve to, as its row records them (ST-21, DF-11a). Nothing is recorded of a
-// field that does not resolve. That of one that is sensitive or reads a sensitive output
-// is salted, since a plain digest of a secret could be guessed; without a salt nothing is
-// recorded of it.
-func RefDigests(n *ir.Node, schemas *model.Schemas, values Values, salt func(text, scope string) (string, error)) (map[string]string, error) {
+// field that does not resolve. That of one that is sensitive or reads a sensitive output, or
+// one that covert says so of, is salted, since a plain digest of a secret could be guessed;
+// without a salt nothing is recorded of it. covert may be nil.
+func RefDigests(n *ir.Node, schemas *model.Schemas, values Values, covert func(model.Reference) bool,
+	salt func(text, scope string) (string, error)) (map[string]string, error) {
 	digests := map[string]string{}
 	values = markStackOutputs(values)
 	values.Secret = nil
@@ -38,7 +39,7 @@ func RefDigests(n *ir.Node, schemas *model.Schemas, values Values, salt func(tex
 		if !consumes(value) {
 			continue
 		}
-		if !sensitive(n, field, schemas) {
+		if !sensitive(n, field, schemas) && (covert == nil || !slices.ContainsFunc(model.References(value), covert)) {
 			if digest, ok := digestOf(value, values); ok {
 				digests[field] = digest
 			}

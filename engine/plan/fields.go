@@ -44,7 +44,7 @@ func (p *Plan) Fields(c *Change) (changes []FieldChange, omitted int) {
 			w.field(field, shownSide(row.Properties[field]), side{}, isHidden(p.schemas, row.Type, field))
 		}
 	case Update, Replace:
-		values := recorded(p.Snapshot, p.unsealer)
+		values := recorded(p.Snapshot, nil) // what lies sealed is not shown
 		for _, field := range c.ChangedFields {
 			w.changed(p, c, field, values)
 		}
@@ -129,10 +129,8 @@ func (p *Plan) movedValue(c *Change, field string, values Values) (value any, hi
 	if sensitive(c.Desired, field, p.schemas) || p.tellsSecret(value) {
 		return nil, true
 	}
-	if resolved, err := values.Resolve(value); err == nil {
-		value = resolved
-	}
-	return value, false
+	resolved, err := values.Resolve(value)
+	return resolved, err != nil // what lies sealed does not resolve here
 }
 
 // recordedRow is the recorded side of a change that has one: the old half, where an

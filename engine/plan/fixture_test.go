@@ -243,7 +243,7 @@ func values(snapshot *state.Snapshot) plan.Values {
 
 // refDigests are those without a salt, which cannot fail.
 func refDigests(n *ir.Node, schemas *model.Schemas, snapshot *state.Snapshot) map[string]string {
-	digests, err := plan.RefDigests(n, schemas, values(snapshot), nil)
+	digests, err := plan.RefDigests(n, schemas, values(snapshot), nil, nil)
 	if err != nil {
 		panic(err)
 	}

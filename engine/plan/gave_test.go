@@ -18,7 +18,7 @@ func TestRecordedInputs(t *testing.T) {
 	gives := func(v any) plan.Values {
 		return plan.Values{Output: func(r model.Reference) (any, bool) { return v, v != nil && r == up }}
 	}
-	digests, err := plan.RefDigests(&ir.Node{ID: otherID, Type: "local.File", Properties: map[string]any{"content": up.Marker()}}, testSchemas(t), gives("one"), nil)
+	digests, err := plan.RefDigests(&ir.Node{ID: otherID, Type: "local.File", Properties: map[string]any{"content": up.Marker()}}, testSchemas(t), gives("one"), nil, nil)
 	if err != nil || digests["content"] == "" {
 		t.Fatal(digests, err)
 	}

@@ -75,6 +75,9 @@ type Plan struct {
 	Violations  []Violation
 	Warnings    []string
 	Blocked     bool // a mandatory policy objects
+	// Leaks are the nodes of which an interrupted create may have left something that this
+	// run will not find, with the reason; Warnings tells of them as well (EX-26).
+	Leaks map[string]string
 	// Refused is why the plan must not be run, although it can be shown; it is the error
 	// that New returned beside it (PL-1).
 	Refused *model.Error

@@ -28,6 +28,9 @@ func cut(s string) string {
 	return string(runes[:maxShown-1]) + "…"
 }
 
+// Shown is a value as a plan shows it, for what else is told beside plans.
+func Shown(v any) string { return shown(v) }
+
 // shown is a value as a plan shows it (PL-19).
 func shown(v any) string {
 	switch {

@@ -205,10 +205,14 @@ func (p *Plan) stacks() (groups [][]*Change, leftOut int) {
 	return groups, leftOut
 }
 
+// StackRule is the line above what is told of a stack.
+func StackRule(stack string) string {
+	stack = printable(stack)
+	return stack + " " + strings.Repeat("─", max(3, ruleWidth-utf8.RuneCountInString(stack)-1))
+}
+
 func (w *textWriter) writeStack(changes []*Change) {
-	stack := printable(model.StackOf(changes[0].NodeID))
-	rule := max(3, ruleWidth-utf8.RuneCountInString(stack)-1)
-	fmt.Fprintln(w, w.painted(PartStack, stack+" "+strings.Repeat("─", rule)))
+	fmt.Fprintln(w, w.painted(PartStack, StackRule(model.StackOf(changes[0].NodeID))))
 	unchanged := 0
 	for _, c := range changes {
 		if !c.Pending() {
@@ -271,7 +275,7 @@ func (w *textWriter) writeFields(c *Change) {
 
 // writeShort tells each field in one line.
 func (w *textWriter) writeShort(c *Change) {
-	values := recorded(w.Snapshot, w.unsealer)
+	values := recorded(w.Snapshot, nil) // what lies sealed is not shown
 	for _, field := range c.ChangedFields {
 		if slices.Contains(c.UpstreamMoved, field) {
 			text := sensitiveText

@@ -12,13 +12,9 @@ import (
 // wrote without one (SC-13). Whoever reads such a digest can guess at the secret.
 const fallbackSalt = "atlantide/secret/v1"
 
-// importedPrefix begins a digest that came with a snapshot of release 0.3. The next write
-// of its row replaces it.
+// importedPrefix begins a digest that came with state of release 0.3. The next write of its
+// row replaces it.
 const importedPrefix = "imported:"
-
-// ImportedDigest marks a digest of a version-1 snapshot: it counts under the fallback salt
-// as well, which one of this release never does (ST-22).
-func ImportedDigest(digest string) string { return importedPrefix + digest }
 
 // digest is the one of a secret within a scope (SC-13).
 func digest(salt []byte, scope, text string) string {

@@ -81,10 +81,13 @@ func TestGoldenSeals(t *testing.T) {
 		}
 	}
 	old := map[string]any{model.KeySealed: goldenSealed03}
-	if got, err := goldenSession(t).UnsealImported(old, "", ""); err != nil || got != "grün ✓" {
-		t.Errorf("T-214b: imported %v, %v", got, err)
+	s := goldenSession(t)
+	adopted, err := s.Adopt(old, "uid-1", "password")
+	must(t, err)
+	if got, err := s.Unseal(adopted, "uid-1", "password"); err != nil || got != "grün ✓" {
+		t.Errorf("T-214b: adopted as %v, which opens as %v, %v", adopted, got, err)
 	}
-	_, err := goldenSession(t).Unseal(old, "uid-1", "password")
+	_, err = s.Unseal(old, "uid-1", "password")
 	wantUserError(t, err, "'password'", "import")
 }
 

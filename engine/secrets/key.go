@@ -88,6 +88,15 @@ func NewKeyring(origin string, current Key, previous ...Key) *Keyring {
 	return &Keyring{origin: origin, keys: append([]Key{current}, previous...)}
 }
 
+// IDs are those of its keys, the current one's first.
+func (r *Keyring) IDs() []string {
+	ids := make([]string, len(r.keys))
+	for i, k := range r.keys {
+		ids[i] = k.id
+	}
+	return ids
+}
+
 // Load makes a Keyring a source of itself.
 func (r *Keyring) Load() (*Keyring, error) { return r, nil }
 

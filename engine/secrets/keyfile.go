@@ -153,8 +153,8 @@ func (k *Keyfile) read() (map[string]Text, error) {
 	return values, nil
 }
 
-// forRun reads the file once, when it is first asked.
-func (k *Keyfile) forRun() Provider {
+// ForRun reads the file once, when it is first asked.
+func (k *Keyfile) ForRun() Provider {
 	return &keyfileView{Keyfile: k, read: sync.OnceValues(k.read)}
 }
 

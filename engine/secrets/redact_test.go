@@ -188,7 +188,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	for what, v := range map[string]any{
 		"Text": text, "*Text": &text, "a list": []Text{text}, "a map": map[string]Text{"a": text}, "a field": record{text, text}, "*field": &record{&text, text},
 		"Key": key, "Keyring": store.Keys, "a field with keys": record{key, *store.Keys.(*Keyring)},
-		"Keyfile": store, "its view": store.forRun(), "Registry": s.options.Registry, "Session": s, "Recorder": s.Recorder(), "Options": s.options,
+		"Keyfile": store, "its view": store.ForRun(), "Registry": s.options.Registry, "Session": s, "Recorder": s.Recorder(), "Options": s.options,
 	} {
 		var logged bytes.Buffer
 		slog.New(slog.NewJSONHandler(&logged, nil)).Info("m", "v", v)

@@ -49,10 +49,10 @@ func checkOf(p Provider, status, detail string) Check {
 	return Check{Name: "secrets: " + p.Name(), Status: status, Detail: detail}
 }
 
-// perRun is a Provider that gives one consistent view to all of one run, and reads no
+// PerRun is a Provider that gives one consistent view to all of one run, and reads no
 // more than that needs.
-type perRun interface {
-	forRun() Provider
+type PerRun interface {
+	ForRun() Provider
 }
 
 // Registry routes handles to providers (SC-1). A Registry does not change.
@@ -87,13 +87,16 @@ func NewRegistry(byDefault string, providers ...Provider) (*Registry, error) {
 func (r *Registry) Checks(ctx context.Context) []Check {
 	checks := make([]Check, len(r.providers))
 	for i, p := range r.providers {
-		if c, ok := p.(Checker); ok {
-			checks[i] = c.Check(ctx)
-		} else {
-			checks[i] = checkOf(p, StatusSkip, "this provider has no check")
-		}
+		checks[i] = checkedBy(ctx, p)
 	}
 	return checks
+}
+
+func checkedBy(ctx context.Context, p Provider) Check {
+	if c, ok := p.(Checker); ok {
+		return c.Check(ctx)
+	}
+	return checkOf(p, StatusSkip, "this provider has no check")
 }
 
 // Resolve gives the value that a handle names, as valid text of bounded size.
@@ -151,8 +154,8 @@ func (r *Registry) unknown(name string) error {
 func (r *Registry) forRun() *Registry {
 	view := &Registry{byDefault: r.byDefault, providers: slices.Clone(r.providers)}
 	for i, p := range view.providers {
-		if p, ok := p.(perRun); ok {
-			view.providers[i] = p.forRun()
+		if p, ok := p.(PerRun); ok {
+			view.providers[i] = p.ForRun()
 		}
 	}
 	return view

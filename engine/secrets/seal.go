@@ -79,36 +79,45 @@ type opener struct {
 }
 
 // open is v with all that is sealed in it opened, at any depth; the rest passes through.
-func (o opener) open(v model.Value) (model.Value, error) {
+func (o opener) open(v model.Value) (model.Value, error) { return replaced(v, o.unseal) }
+
+// reseal is v with all that is sealed in it opened, and sealed again by seal.
+func (o opener) reseal(v model.Value, seal func(plain model.Value) (model.Value, error)) (model.Value, error) {
+	return replaced(v, func(sealed any) (model.Value, error) {
+		plain, err := o.unseal(sealed)
+		if err != nil {
+			return nil, err
+		}
+		return seal(plain)
+	})
+}
+
+// replaced is v with what f makes of all that is sealed in it, at any depth.
+func replaced(v model.Value, f func(sealed any) (model.Value, error)) (model.Value, error) {
 	switch v := v.(type) {
 	case []any:
-		return mapped(v, o.open)
+		out := make([]any, len(v))
+		for i, item := range v {
+			var err error
+			if out[i], err = replaced(item, f); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	case map[string]any:
 		if sealed, ok := v[model.KeySealed]; ok && len(v) == 1 {
-			return o.unseal(sealed)
+			return f(sealed)
 		}
 		out := make(map[string]any, len(v))
 		for key, item := range v {
-			opened, err := o.open(item)
-			if err != nil {
+			var err error
+			if out[key], err = replaced(item, f); err != nil {
 				return nil, err
 			}
-			out[key] = opened
 		}
 		return out, nil
 	}
 	return v, nil
-}
-
-func mapped(items []any, f func(any) (any, error)) ([]any, error) {
-	out := make([]any, len(items))
-	for i, item := range items {
-		var err error
-		if out[i], err = f(item); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 func (o opener) unseal(sealed any) (model.Value, error) {

@@ -185,7 +185,14 @@ func FuzzUnseal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, owner, field string) {
 		for _, s := range []*Session{goldenSession(t), NewSession(Options{Keys: NewKeyring("none", otherKey(t))})} {
-			for _, open := range []func(any, string, string) (any, error){s.Unseal, s.UnsealImported} {
+			adopt := func(v any, owner, field string) (any, error) {
+				adopted, err := s.Adopt(v, owner, field)
+				if err != nil {
+					return nil, err
+				}
+				return s.Unseal(adopted, owner, field)
+			}
+			for _, open := range []func(any, string, string) (any, error){s.Unseal, adopt} {
 				got, err := open(map[string]any{model.KeySealed: text}, owner, field)
 				switch {
 				case err != nil:

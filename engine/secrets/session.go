@@ -85,6 +85,16 @@ func (s *Session) Resolve(ctx context.Context, ref model.SecretRef) (string, err
 	return a.value.Reveal(), nil
 }
 
+// Check is how the provider is that answers for a handle which names none (RF-27).
+func (s *Session) Check(ctx context.Context) Check {
+	r := s.options.Registry
+	p := r.provider(r.byDefault)
+	if p == nil {
+		return Check{Name: "secrets", Status: StatusSkip, Detail: "there is no secret provider"}
+	}
+	return checkedBy(ctx, p)
+}
+
 func interrupted(ctx context.Context) error {
 	return model.Errorf(model.SecretsError, model.ClassTransient, "waiting for a secret or its store was interrupted: %w", context.Cause(ctx))
 }
@@ -137,11 +147,28 @@ func (s *Session) Unseal(v any, owner, field string) (any, error) {
 	return s.opener(owner, field, false).open(v)
 }
 
-// UnsealImported is Unseal for a snapshot of release 0.3, whose sealed values bear no
-// version (ST-22).
-func (s *Session) UnsealImported(v any, owner, field string) (any, error) {
-	return s.opener(owner, field, true).open(v)
+// Reseal is v with what is sealed in it opened as Unseal does and sealed again by seal,
+// which is that of the place where v is brought to (SC-11).
+func (s *Session) Reseal(v any, owner, field string, seal func(v any, owner, field string) (any, error)) (any, error) {
+	return s.opener(owner, field, false).reseal(v, func(plain any) (any, error) { return seal(plain, owner, field) })
 }
+
+// Adopt is v, which release 0.3 wrote, with what is sealed in it sealed as this release
+// does. It alone opens sealed values that bear no version, and it never makes a key (ST-22).
+func (s *Session) Adopt(v any, owner, field string) (any, error) {
+	o := s.opener(owner, field, true)
+	return o.reseal(v, func(plain any) (any, error) {
+		ring, err := o.ring()
+		if err != nil {
+			return nil, err
+		}
+		return ring.seal(plain, o.at, s.options.Rand)
+	})
+}
+
+// AdoptDigest marks a digest that release 0.3 wrote: it counts under the fallback salt as
+// well, which one of this release never does (ST-22).
+func (s *Session) AdoptDigest(digest string) string { return importedPrefix + digest }
 
 func (s *Session) opener(owner, field string, imported bool) opener {
 	return opener{at: place{s.options.Partition, owner, field}, imported: imported, ring: func() (*Keyring, error) {

@@ -12,7 +12,9 @@ func Merge(batches ...Batch) Batch {
 		return batches[0]
 	}
 	var rows, pending, outputs = changes[*Row]{}, changes[*PendingDestroy]{}, changes[Output]{}
+	ahead := false
 	for _, b := range batches {
+		ahead = ahead || b.Ahead
 		rows.remove(b.DeleteRows)
 		for _, r := range b.PutRows {
 			rows[r.ID] = change[*Row]{put: true, value: r}
@@ -26,7 +28,7 @@ func Merge(batches ...Batch) Batch {
 			outputs[key] = change[Output]{put: true, value: o}
 		}
 	}
-	merged := Batch{SetOutputs: map[string]Output{}}
+	merged := Batch{SetOutputs: map[string]Output{}, Ahead: ahead}
 	merged.PutRows, merged.DeleteRows = rows.list()
 	merged.PutPending, merged.DeletePending = pending.list()
 	for key, c := range outputs {

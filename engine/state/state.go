@@ -81,6 +81,9 @@ type Batch struct {
 	DeletePending []string
 	SetOutputs    map[string]Output
 	RemoveOutputs []string // removed before SetOutputs lands
+	// Ahead says that the batch is written ahead of a change of the world: it commits only
+	// while CheckFence is nil, whatever that looks at beside the fence (EX-18).
+	Ahead bool
 }
 
 // Reader reads one partition. A partition that was never written reads as empty with
@@ -100,8 +103,8 @@ type Reader interface {
 // lost is safe.
 type Writer interface {
 	Commit(ctx context.Context, partition string, fence model.Fence, batch Batch) error
-	// CheckFence is nil while a write with this fence would commit, else what that
-	// write would return: the probe before a change of the world that no write
+	// CheckFence is nil while a write with this fence that is Ahead would commit, else what
+	// that write would return: the probe before a change of the world that no write
 	// precedes (EX-18).
 	CheckFence(ctx context.Context, partition string, fence model.Fence) error
 }

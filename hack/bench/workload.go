@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/providers"
 	"github.com/atlantide-org/atlantide-operator/providers/aws"
 	"github.com/atlantide-org/atlantide-operator/providers/local"
@@ -95,6 +96,11 @@ func newCompiler(dir string) (*compiler, error) {
 
 // compile takes a workload from its text to IR and hashes.
 func (c *compiler) compile(w *workload) error {
+	_, err := c.compilation(w)
+	return err
+}
+
+func (c *compiler) compilation(w *workload) (*ir.Compilation, error) {
 	compilation, err := c.engine.Compile(context.Background(), engine.Source{Filename: w.name + ".py", Text: w.text}, engine.CompileOptions{
 		Inputs: map[string]any{"nodes": int64(w.nodes)},
 		Fuel:   fuel,
@@ -102,10 +108,10 @@ func (c *compiler) compile(w *workload) error {
 		Source: c.source,
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", w.name, err)
+		return nil, fmt.Errorf("%s: %w", w.name, err)
 	}
 	if got := len(compilation.Document.Nodes); got != w.nodes {
-		return fmt.Errorf("%s declares %d resources, not %d", w.name, got, w.nodes)
+		return nil, fmt.Errorf("%s declares %d resources, not %d", w.name, got, w.nodes)
 	}
-	return nil
+	return compilation, nil
 }

@@ -44,16 +44,17 @@ func (l *locker) Acquire(ctx context.Context) (lease.Handle, error) {
 }
 
 func (l *locker) acquire(ctx context.Context, holder string) (lease.Handle, error) {
-	sentAt := map[int64]time.Time{} // of the writes of this acquisition, by epoch
-	var last error                  // of a write
+	asked := map[int64]lease.Moment{} // before the writes of this acquisition, by epoch
+	left := ""                        // who held the Lease that was written over
+	var last error                    // of a write
 	for range attempts {
 		seen, err := l.get(ctx)
 		if err != nil {
 			return nil, l.unreachable("read", err)
 		}
-		if seen != nil && ptr.Deref(seen.Spec.HolderIdentity, "") == holder {
+		if holderOf(seen) == holder {
 			// A write of ours whose answer was lost.
-			return l.claim(ctx, seen, holder, sentAt[epochOf(seen)])
+			return l.claim(ctx, seen, holder, asked[epochOf(seen)], left)
 		}
 		if err := l.refuseHeld(seen); err != nil {
 			return nil, err
@@ -64,11 +65,11 @@ func (l *locker) acquire(ctx context.Context, holder string) (lease.Handle, erro
 		if err != nil {
 			return nil, err
 		}
-		sent := l.options.Clock.Now()
-		sentAt[epoch] = sent
-		written, err := l.write(ctx, seen, l.taken(seen, holder, epoch, sent))
+		moment := lease.MomentOf(l.hands())
+		asked[epoch], left = moment, holderOf(seen)
+		written, err := l.write(ctx, seen, l.taken(seen, holder, epoch, moment.Monotonic))
 		if err == nil {
-			return l.claim(ctx, written, holder, sent)
+			return l.claim(ctx, written, holder, moment, left)
 		}
 		// A conflict, or no answer: what is there now decides.
 		if last = l.unwritten(seen, err); ctx.Err() != nil || refused(err) {
@@ -111,7 +112,7 @@ func (l *locker) refuseHeld(seen *v1.Lease) error {
 }
 
 // claim makes the written Lease count: from here on nobody else's writes commit.
-func (l *locker) claim(ctx context.Context, written *v1.Lease, holder string, sent time.Time) (lease.Handle, error) {
+func (l *locker) claim(ctx context.Context, written *v1.Lease, holder string, asked lease.Moment, left string) (lease.Handle, error) {
 	fence := model.Fence{Epoch: epochOf(written), Holder: holder}
 	transitions := ptr.Deref(written.Spec.LeaseTransitions, 0)
 	claim := func() error {
@@ -125,11 +126,11 @@ func (l *locker) claim(ctx context.Context, written *v1.Lease, holder string, se
 		return nil, errors.Join(err, l.clear(ctx, fence))
 	}
 	l.observe(l.partition, observation{})
-	h := newHandle(l, fence, written, sent)
+	h := newHandle(l, fence, written, asked, left)
 	if err := h.Check(); err != nil { // taking the lock took longer than it lasts
-		return nil, errors.Join(err, h.giveBack(ctx))
+		return nil, errors.Join(err, l.giveBack(ctx, fence))
 	}
-	h.start()
+	h.Start()
 	return h, nil
 }
 
@@ -213,7 +214,7 @@ func (l *locker) write(ctx context.Context, seen, next *v1.Lease) (*v1.Lease, er
 
 // isOf reports whether the Lease is the one that the fence was claimed under.
 func isOf(l *v1.Lease, fence model.Fence) bool {
-	return ptr.Deref(l.Spec.HolderIdentity, "") == fence.Holder && epochOf(l) == fence.Epoch
+	return holderOf(l) == fence.Holder && epochOf(l) == fence.Epoch
 }
 
 func (l *locker) lockError(format string, args ...any) error {

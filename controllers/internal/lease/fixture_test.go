@@ -150,6 +150,13 @@ func (w *world) step(by time.Duration) {
 	w.clock.Step(by)
 }
 
+// checked asks the guard, as a run does all the time, and returns the handle.
+func (w *world) checked(h lease.Handle) lease.Handle {
+	w.Helper()
+	w.Expect(h.Check()).To(HaveOccurred())
+	return h
+}
+
 func (w *world) lost(h lease.Handle) string {
 	w.Helper()
 	w.Eventually(h.Lost(), patience).Should(BeClosed())

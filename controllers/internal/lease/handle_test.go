@@ -1,15 +1,15 @@
 package lease
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	v1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/hack/devenv"
 )
@@ -178,22 +178,71 @@ func TestAbandon(t *testing.T) {
 	w.Expect(model.IsKind(w.write(h.Fence()), model.FencedWriteError)).To(BeTrue())
 }
 
-// T-169: what lapsed stays lapsed, even if nobody looked before the renewal landed.
-func TestLateRenewalDoesNotRevive(t *testing.T) {
-	clock := clocktesting.NewFakeClock(start)
-	l, err := New(Options{Clock: clock})
-	if err != nil {
-		t.Fatal(err)
+// EX-39: every renewal is told, the failed ones with what went wrong, and a sink that
+// fails costs none.
+func TestRenewalsAreTold(t *testing.T) {
+	w := newWorld(t)
+	f := &faults{LeasesGetter: w.client}
+	h := w.acquire(w.operator("pod", func(o *Options) { o.Client = f }))
+	told := make(chan error, 8)
+	h.(lease.Observed).Observe(func(r lease.Renewal) {
+		told <- r.Err
+		panic("a sink that fails")
+	})
+	w.step(DefaultRenew)
+	w.Eventually(told, patience).Should(Receive(BeNil()))
+	f.set(once("update", func() error { return errNetwork }), nil)
+	w.step(DefaultRenew)
+	w.Eventually(told, patience).Should(Receive(MatchError(errNetwork)))
+	w.step(DefaultRenew / 10)
+	w.Eventually(told, patience).Should(Receive(BeNil()))
+	w.step(stopsAt - time.Nanosecond)
+	w.Expect(h.Check()).To(Succeed())
+}
+
+// LS-12: a machine that slept, or whose clock was set, may not trust its timers.
+func TestClocksThatDisagree(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		off    time.Duration // of the wall clock
+		held   bool
+	}{
+		{"both agree", 0, true},
+		{"a small step", DefaultGrace, true},
+		{"it slept", DefaultGrace + 1, false},
+		{"it was set back", -DefaultGrace - 1, false},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			w := newWorld(t)
+			var off atomic.Int64
+			h := w.acquire(w.operator("pod", func(o *Options) {
+				o.Wall = func() time.Time { return w.clock.Now().Add(time.Duration(off.Load())) }
+			}))
+			off.Store(int64(c.off))
+			if !c.held {
+				w.Expect(w.lost(w.checked(h))).To(ContainSubstring("slept"))
+				return
+			}
+			w.renewed(DefaultRenew)
+			w.Expect(h.Check()).To(Succeed())
+		})
 	}
-	h := newHandle(l.locker(types.NamespacedName{Namespace: "n", Name: "s"}, "uid"), model.Fence{Epoch: 1, Holder: "a"}, nil, start)
-	clock.Step(stopsAt - time.Nanosecond)
-	h.extend(start)
-	if err := h.Check(); err != nil {
-		t.Fatal(err)
-	}
-	clock.Step(time.Nanosecond)
-	h.extend(start.Add(stopsAt - time.Nanosecond))
-	if err := h.Check(); !model.IsKind(err, model.LeaseLostError) {
-		t.Errorf("got %v", err)
-	}
+}
+
+// LS-17: who takes a Lease over that nobody gave back knows it.
+func TestTookOver(t *testing.T) {
+	w := newWorld(t)
+	free := w.acquire(w.operator("first"))
+	w.Expect(free.(lease.Successor).TookOver()).To(BeEmpty())
+	w.Expect(free.Release(t.Context())).To(Succeed())
+	dead := w.acquire(w.operator("dead"))
+	w.Expect(dead.(lease.Successor).TookOver()).To(BeEmpty(), "it was given back")
+	dead.Abandon()
+
+	f := &faults{LeasesGetter: w.client}
+	operator := w.operator("successor", func(o *Options) { o.Client = f })
+	w.refused(operator)
+	w.clock.Step(DefaultTTL)
+	f.set(nil, once("update", func() error { return errNetwork })) // the answer is lost
+	w.Expect(w.acquire(operator).(lease.Successor).TookOver()).To(Equal("dead_run1"))
 }

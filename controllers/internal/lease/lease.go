@@ -58,6 +58,7 @@ type Options struct {
 	RequestTimeout time.Duration
 
 	Clock    clock.Clock                       // nil = the real one, whose times are monotonic
+	Wall     func() time.Time                  // what the machine takes for the time; nil = Clock's time without its monotonic part
 	NewRunID func() string                     // nil = 12 random hex digits
 	Jitter   func(time.Duration) time.Duration // of the renewal interval; nil = up to a tenth shorter
 }
@@ -88,6 +89,9 @@ func New(o Options) (*Leases, error) {
 	o.RequestTimeout = orDefault(o.RequestTimeout, o.Grace)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Wall == nil {
+		o.Wall = func() time.Time { return o.Clock.Now().Round(0) }
 	}
 	if o.NewRunID == nil {
 		o.NewRunID = func() string { return uuid.NewString()[24:] }

@@ -57,7 +57,7 @@ func observationOf(l *v1.Lease, now time.Time, ttl time.Duration) observation {
 	if l == nil {
 		return observation{}
 	}
-	o := observation{since: now, duration: ttl, record: record{resourceVersion: l.ResourceVersion, holder: ptr.Deref(l.Spec.HolderIdentity, "")}}
+	o := observation{since: now, duration: ttl, record: record{resourceVersion: l.ResourceVersion, holder: holderOf(l)}}
 	if l.Spec.RenewTime != nil {
 		o.renewed = l.Spec.RenewTime.UnixMicro()
 	}
@@ -99,4 +99,12 @@ func epochOf(l *v1.Lease) int64 {
 		return 0
 	}
 	return epoch
+}
+
+// holderOf is who holds a Lease, "" if nobody does or there is none.
+func holderOf(l *v1.Lease) string {
+	if l == nil {
+		return ""
+	}
+	return ptr.Deref(l.Spec.HolderIdentity, "")
 }

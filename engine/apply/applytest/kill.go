@@ -1,5 +1,6 @@
-// Package applytest owns ways to kill a run in the middle, for tests that demand that
-// the next run puts everything right. It must never know what a run is for.
+// Package applytest owns what crash tests share: a cloud that remembers by whom and how it
+// was asked, ways to kill a run in the middle, histories of configs to run, and the judgement
+// of what is recorded of the cloud. It must never know what a run is for.
 package applytest
 
 import (

@@ -154,7 +154,10 @@ func (w *Writer) write(ctx context.Context, of owner, members []*member) {
 		batches[i] = m.batch
 	}
 	err := w.commit(ctx, of.partition, of.fence, state.Merge(batches...))
-	alone := len(members) > 1 && err != nil && !model.IsKind(err, model.FencedWriteError) && model.ClassOf(err) != model.ClassTransient
+	// Of one run all stand or fall by the fence, and a store that is away is so for all; what
+	// is refused otherwise, also a plan that is stale, is the fault of some of them.
+	alone := len(members) > 1 && err != nil && !model.IsKind(err, model.FencedWriteError) &&
+		(model.ClassOf(err) != model.ClassTransient || model.IsKind(err, model.PlanDriftError))
 	for _, m := range members {
 		if m.err = err; alone {
 			m.err = w.commit(ctx, of.partition, of.fence, m.batch)

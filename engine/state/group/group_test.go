@@ -154,6 +154,7 @@ func TestFailures(t *testing.T) {
 		failed  []string
 	}{
 		"what one holds":   {model.Errorf(model.StateError, model.ClassUnknown, "refused"), 1 + 1 + 3, []string{"bad"}},
+		"a stale plan":     {model.Errorf(model.PlanDriftError, model.ClassTransient, "another plan"), 1 + 1 + 3, []string{"bad"}},
 		"the fence":        {model.Errorf(model.FencedWriteError, model.ClassUnknown, "superseded"), 2, []string{"b", "bad", "c"}},
 		"the store is off": {model.Errorf(model.StateError, model.ClassTransient, "%w", state.ErrUnavailable), 2, []string{"b", "bad", "c"}},
 	} {

@@ -26,6 +26,7 @@ type partition struct {
 	fence   model.Fence
 	ends    time.Time // of the lock; zero = it does not end by itself
 	serial  int64
+	mark    mark
 	rows    map[string]*state.Row
 	pending map[string]*state.PendingDestroy
 	outputs map[string]state.Output

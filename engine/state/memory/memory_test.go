@@ -15,6 +15,8 @@ func TestContract(t *testing.T) {
 	statetest.Run(t, func(*testing.T) statetest.Subject { return memory.New() })
 }
 
+func TestMarks(t *testing.T) { statetest.RunMarks(t, memory.New()) }
+
 func TestClaim(t *testing.T) {
 	s := memory.New()
 	for _, c := range []struct {

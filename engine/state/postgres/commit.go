@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -16,15 +17,21 @@ import (
 // commitStatement writes a batch. Its first part is the fence (LS-13): the update of
 // the partition's row, whose predicate the server evaluates again after it waited for
 // another writer or claimant; everything else joins what it returns, so that without
-// that row nothing is written. A JSON null arrives as an SQL one. Keys that are both removed and put are put.
+// that row nothing is written. $11 and $12 name the plan that must run, if any. A JSON null
+// arrives as an SQL one. Keys that are both removed and put are put.
+//
+// A removal of nothing says so before it looks at the table: without statistics of a young
+// table the server would read the whole partition for it, at every commit.
 const commitStatement = `
 with fenced as (
   update partitions set serial = serial + 1
   where id = $1 and epoch = $2 and holder = $3 and deleted_at is null
     and not exists (select from schema_migrations where version > $4)
+    and ($11::uuid is null or exists (select from plans r
+      where r.partition_id = $1 and r.plan_id = $11 and r.status = 'Applying' and r.epoch = $2 and r.plan_hash = $12))
   returning id, epoch
 ), deleted_nodes as (
-  delete from nodes n using fenced f where n.partition_id = f.id and n.id = any($5)
+  delete from nodes n using fenced f where cardinality($5::text[]) > 0 and n.partition_id = f.id and n.id = any($5)
 ), put_nodes as (
   insert into nodes (partition_id, id, type, kind, provider, provider_version, input_hash, outputs, properties, dependencies,
     depends_on, prevent_destroy, create_before_destroy, status, secret_digests, ref_digests, refreshed_outputs, row_uid, attempt,
@@ -42,14 +49,14 @@ with fenced as (
     secret_digests = excluded.secret_digests, ref_digests = excluded.ref_digests, refreshed_outputs = excluded.refreshed_outputs,
     row_uid = excluded.row_uid, attempt = excluded.attempt, updated_at = excluded.updated_at, epoch = excluded.epoch
 ), deleted_pending as (
-  delete from pending_destroys p using fenced f where p.partition_id = f.id and p.node_id = any($7)
+  delete from pending_destroys p using fenced f where cardinality($7::text[]) > 0 and p.partition_id = f.id and p.node_id = any($7)
 ), put_pending as (
   insert into pending_destroys (partition_id, node_id, row, mode)
   select f.id, r.node_id, r.row, r.mode
   from fenced f, jsonb_to_recordset($8::jsonb) as r(node_id text, row jsonb, mode text)
   on conflict (partition_id, node_id) do update set row = excluded.row, mode = excluded.mode
 ), removed_outputs as (
-  delete from outputs o using fenced f where o.partition_id = f.id and o.key = any($9)
+  delete from outputs o using fenced f where cardinality($9::text[]) > 0 and o.partition_id = f.id and o.key = any($9)
 ), set_outputs as (
   insert into outputs (partition_id, key, value, sensitive, source_nodes)
   select f.id, r.key, coalesce(r.value, 'null'), r.sensitive, r.source_nodes
@@ -65,6 +72,11 @@ func (s *Store) Commit(ctx context.Context, partition string, fence model.Fence,
 
 // commit writes the batch in one statement, or nothing.
 func (s *Store) commit(ctx context.Context, partition string, fence model.Fence, batch state.Batch) error {
+	return s.commitUnder(ctx, partition, fence, batch, nil)
+}
+
+// commitUnder is commit while the plan runs; nil asks for none.
+func (s *Store) commitUnder(ctx context.Context, partition string, fence model.Fence, batch state.Batch, plan *runningPlan) error {
 	id, err := parsePartition(partition)
 	if err != nil {
 		return err
@@ -78,11 +90,12 @@ func (s *Store) commit(ctx context.Context, partition string, fence model.Fence,
 		return err
 	}
 	args = append([]any{id, fence.Epoch, fence.Holder, supportedVersion}, args...)
+	args = append(args, plan.arguments()...)
 	return s.doEither(ctx, what, func(ctx context.Context) error {
 		var written bool
 		err := s.pool.QueryRow(asWrite(ctx), commitStatement, args...).Scan(&written)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return s.refusal(ctx, what, id, fence)
+			return plan.refusal(s.refusal(ctx, what, id, fence))
 		}
 		return err
 	}, func(ctx context.Context) error { return s.convert(ctx, what, partition, fence) })
@@ -90,23 +103,23 @@ func (s *Store) commit(ctx context.Context, partition string, fence model.Fence,
 
 // commitArguments are $5 to $10.
 func commitArguments(b state.Batch) ([]any, error) {
-	rows := map[string]any{}
+	rows := make(map[string]record, len(b.PutRows))
 	for _, r := range b.PutRows {
-		rows[r.ID] = r.Document()
+		rows[r.ID] = r.AppendJSON
 	}
-	pending := map[string]any{}
+	pending := make(map[string]record, len(b.PutPending))
 	for _, p := range b.PutPending {
-		pending[p.NodeID] = map[string]any{"node_id": p.NodeID, "row": p.Row.Document(), "mode": p.Mode}
+		pending[p.NodeID] = valueRecord(map[string]any{"node_id": p.NodeID, "row": p.Row.Document(), "mode": p.Mode})
 	}
-	outputs := map[string]any{}
+	outputs := make(map[string]record, len(b.SetOutputs))
 	for key, o := range b.SetOutputs {
-		outputs[key] = map[string]any{"key": key, "value": o.Value, "sensitive": o.Sensitive, "source_nodes": sources(o)}
+		outputs[key] = valueRecord(map[string]any{"key": key, "value": o.Value, "sensitive": o.Sensitive, "source_nodes": sources(o)})
 	}
 	var args []any
 	for _, part := range []struct {
 		what    string
 		removed []string
-		put     map[string]any
+		put     map[string]record
 	}{
 		{"node", b.DeleteRows, rows},
 		{"pending destroy of node", b.DeletePending, pending},
@@ -129,28 +142,33 @@ func sources(o state.Output) []any {
 	return out
 }
 
+// record writes one record as JSON behind what there is.
+type record func(dst []byte) ([]byte, error)
+
+func valueRecord(v map[string]any) record {
+	return func(dst []byte) ([]byte, error) { return model.AppendJSON(dst, v) }
+}
+
 // recordset encodes records, in the order of their keys, as one JSON array: writers of
 // many rows then lock them in one order.
-func recordset(what string, records map[string]any) (string, error) {
-	keys := make([]string, 0, len(records))
-	for key := range records {
-		keys = append(keys, key)
+func recordset(what string, records map[string]record) (string, error) {
+	const usual = 1 << 10 // bytes of a record
+	list := append(make([]byte, 0, 2+usual*len(records)), '[')
+	for i, key := range slices.Sorted(maps.Keys(records)) {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		var err error
+		if list, err = records[key](list); err != nil {
+			return "", fmt.Errorf("encode the %ss of a write: %w", what, err)
+		}
 	}
-	slices.Sort(keys)
-	list := make([]any, len(keys))
-	for i, key := range keys {
-		list[i] = records[key]
-	}
-	data, err := model.EncodeJSON(list)
-	if err != nil {
-		return "", fmt.Errorf("encode the %ss of a write: %w", what, err)
-	}
-	return string(data), nil
+	return string(append(list, ']')), nil
 }
 
 // without is the removed keys that are not put as well; ones that the database could
 // not hold are not in it either way.
-func without(removed []string, put map[string]any) []string {
+func without(removed []string, put map[string]record) []string {
 	out := make([]string, 0, len(removed))
 	for _, key := range removed {
 		if _, both := put[key]; !both && state.CheckStorable(key) == nil {
@@ -159,6 +177,9 @@ func without(removed []string, put map[string]any) []string {
 	}
 	return out
 }
+
+// errFenceHolds is a refusal that was not for the fence.
+var errFenceHolds = errors.New("the fence is the partition's")
 
 // refusal says why the fence let nothing through.
 func (s *Store) refusal(ctx context.Context, what string, id uuid.UUID, fence model.Fence) error {
@@ -178,6 +199,9 @@ func (s *Store) refusal(ctx context.Context, what string, id uuid.UUID, fence mo
 		return supported(version)
 	case deleted:
 		return fenced(what, partition, "it was deleted")
+	case epoch == fence.Epoch && holder == fence.Holder && holder != "":
+		return &model.Error{Kind: model.FencedWriteError, Class: model.ClassUnknown, Cause: errFenceHolds,
+			Message: what + ": partition " + partition + ": it was refused for a moment; nothing was written, plan again"}
 	case epoch == fence.Epoch && holder == "":
 		return fenced(what, partition, fmt.Sprintf("the lock of epoch %d was released", epoch))
 	default:

@@ -22,7 +22,7 @@ import (
 var migrationFiles embed.FS
 
 // supportedVersion is the schema that this release writes: its last migration.
-const supportedVersion = 3
+const supportedVersion = 5
 
 // migrationTimeout bounds all migrations of one start, the wait for another process
 // that is at it included.

@@ -111,10 +111,14 @@ func TestNewerSchema(t *testing.T) {
 		"Commit": func() error {
 			return running.Commit(ctx, partition, first, state.Batch{PutRows: []*state.Row{{ID: "s:t:b"}}, DeleteRows: []string{"s:t:a"}})
 		},
-		"TakeLock":                             func() error { _, err := running.TakeLock(ctx, partition, "first", time.Minute); return err },
-		"RenewLock":                            func() error { return running.RenewLock(ctx, partition, first, time.Minute) },
-		"BreakLock":                            func() error { _, err := running.BreakLock(ctx, partition, "first"); return err },
-		"CheckFence":                           func() error { return running.CheckFence(ctx, partition, first) },
+		"TakeLock":   func() error { _, err := running.TakeLock(ctx, partition, "first", time.Minute); return err },
+		"RenewLock":  func() error { return running.RenewLock(ctx, partition, first, time.Minute) },
+		"BreakLock":  func() error { _, err := running.BreakLock(ctx, partition, "first"); return err },
+		"CheckFence": func() error { return running.CheckFence(ctx, partition, first) },
+		"UnderPlan":  func() error { return running.UnderPlan(plan.ID, plan.Hash).CheckFence(ctx, partition, first) },
+		"UnderPlan, a write": func() error {
+			return running.UnderPlan(plan.ID, plan.Hash).Commit(ctx, partition, first, state.Batch{DeleteRows: []string{"s:t:a"}, Ahead: true})
+		},
 		"Mint":                                 func() error { _, err := running.Mint(ctx, partition); return err },
 		"Claim":                                func() error { return running.Claim(ctx, partition, model.Fence{Epoch: next, Holder: "b"}, "x", 9) },
 		"ClearHolder":                          func() error { return running.ClearHolder(ctx, partition, first) },
@@ -132,6 +136,8 @@ func TestNewerSchema(t *testing.T) {
 			_, err := running.Plans().Advance(ctx, partition, plan.ID, planned, state.PlanApplying, "", &first)
 			return err
 		},
+		"RecordSealingKey":      func() error { _, err := running.RecordSealingKey(ctx, "", "00000000"); return err },
+		"Mark":                  func() error { return running.Mark(ctx, partition, 1, "x") },
 		"a replica that starts": func() error { _, err := open(t, dsn).Load(ctx, partition); return err },
 	}
 	for reason, call := range methods {
@@ -143,7 +149,7 @@ func TestNewerSchema(t *testing.T) {
 		t.Errorf("something was written (-before +after):\n%s", diff)
 	}
 
-	reads := []string{"Load", "Serial", "Holds", "Checks", "Plans.Current", "Plans", "Close"}
+	reads := []string{"Load", "Serial", "Holds", "Checks", "Marked", "SealingKey", "HoldsKeyed", "Plans.Current", "Plans", "Close"}
 	for prefix, value := range map[string]any{"": running, "Plans.": running.Plans()} {
 		for m := range reflect.TypeOf(value).Methods() {
 			if name := prefix + m.Name; methods[name] == nil && !slices.Contains(reads, name) {

@@ -140,7 +140,8 @@ func (s *Store) rebuild(ctx context.Context, c conn, partition string, fence mod
 	if err != nil {
 		return err
 	}
-	_, err = c.Exec(ctx, commitStatement, append([]any{partition, fence.Epoch, fence.Holder, supportedVersion}, args...)...)
+	args = append([]any{partition, fence.Epoch, fence.Holder, supportedVersion}, args...)
+	_, err = c.Exec(ctx, commitStatement, append(args, (*runningPlan)(nil).arguments()...)...)
 	return err
 }
 

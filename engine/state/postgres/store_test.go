@@ -117,6 +117,21 @@ func TestContract(t *testing.T) {
 	})
 }
 
+func TestMarks(t *testing.T) {
+	s := subject{open(t, devenv.Database(t))}
+	statetest.RunMarks(t, s)
+	partition := newPartition(t, s.Store)
+	if err := s.Mark(t.Context(), partition, 0, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DeletePartition(t.Context(), partition, 0); err != nil {
+		t.Fatal(err)
+	}
+	if marked, err := s.Marked(t.Context(), partition, "x"); marked || err != nil {
+		t.Errorf("a partition that was ended is marked: %t, %v", marked, err)
+	}
+}
+
 // Lapse moves the end of every lock into the past, beyond the margin.
 func (s subject) Lapse(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, "update partitions set lock_ends = lock_ends - interval '1 day'")

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -60,38 +61,28 @@ func (s *Store) Load(ctx context.Context, partition string) (*state.Snapshot, er
 	return snapshot, nil
 }
 
-// documents are the columns of a row that hold JSON, in the order of the query.
-var documents = [...]string{"outputs", "properties", "dependencies", "depends_on", "secret_digests", "ref_digests", "refreshed_outputs"}
-
 func loadRows(ctx context.Context, tx *sql.Tx, partition string, into *state.Snapshot) error {
 	return conn{tx}.Query(ctx, `select id, type, kind, provider, provider_version, input_hash, prevent_destroy, create_before_destroy, status, row_uid, attempt, updated_at, epoch,
 		outputs, properties, dependencies, depends_on, secret_digests, ref_digests, refreshed_outputs from nodes where partition_id = $1`, func(scan func(...any) error) error {
 		r := &state.Row{}
+		var c state.Columns
 		var at string
-		var texts [len(documents)]string
 		fields := []any{&r.ID, &r.Type, &r.Kind, &r.Provider, &r.ProviderVersion, &r.InputHash, &r.PreventDestroy, &r.CreateBeforeDestroy, &r.Status, &r.RowUID, &r.Attempt, &at, &r.Epoch}
-		for i := range texts {
-			fields = append(fields, &texts[i])
+		for _, column := range []*[]byte{&c.Outputs, &c.Properties, &c.Dependencies, &c.DependsOn, &c.SecretDigests, &c.RefDigests, &c.RefreshedOutputs} {
+			fields = append(fields, (*sql.RawBytes)(column))
 		}
 		if err := scan(fields...); err != nil {
 			return err
 		}
-		doc := map[string]any{"id": r.ID, "updated_at": at}
-		for i, name := range documents {
-			value, err := model.DecodeJSON([]byte(texts[i]))
+		if at != "" {
+			written, err := time.Parse(time.RFC3339Nano, at)
 			if err != nil {
-				return unreadable(fmt.Sprintf("node %+.80q", r.ID), err)
+				return unreadable(fmt.Sprintf("node %+.80q", r.ID), errors.New("its 'updated_at' is no time"))
 			}
-			doc[name] = value
+			r.UpdatedAt = written.UTC()
 		}
-		read, err := state.RowFromDocument(doc)
-		if err != nil {
-			return err
-		}
-		r.Outputs, r.Properties, r.Dependencies, r.DependsOn = read.Outputs, read.Properties, read.Dependencies, read.DependsOn
-		r.SecretDigests, r.RefDigests, r.RefreshedOutputs, r.UpdatedAt = read.SecretDigests, read.RefDigests, read.RefreshedOutputs, read.UpdatedAt
 		into.Rows[r.ID] = r
-		return nil
+		return c.Decode(r)
 	}, partition)
 }
 

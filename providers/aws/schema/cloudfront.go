@@ -4,12 +4,12 @@ import "github.com/atlantide-org/atlantide-operator/engine/model"
 
 // delivery is CloudFront (providers.md 2.19, 2.20).
 func delivery() []*model.ResourceType {
-	access := resource("OriginAccessControl", "How CloudFront signs its requests to a bucket.", global(), []model.Field{
+	access := identified("oac_id", resource("OriginAccessControl", "How CloudFront signs its requests to a bucket.", global(), []model.Field{
 		named(immutable("oac_name", text, "Name.")),
 		or(mutable("description", text, "What it is for."), ""),
 		computed("oac_id", text, "Id."),
-	})
-	distribution := resource("CloudFrontDistribution", "A distribution in front of one bucket.", globalTagged(), []model.Field{
+	}))
+	distribution := identified("distribution_id", resource("CloudFrontDistribution", "A distribution in front of one bucket.", globalTagged(), []model.Field{
 		immutable("origin_domain", text, "Host name of the bucket."),
 		mutable("oac_id", text, "Origin access control."),
 		or(mutable("default_root_object", text, "Object that stands for the root."), "index.html"),
@@ -22,7 +22,7 @@ func delivery() []*model.ResourceType {
 		computed("distribution_id", text, "Id."),
 		computed("domain_name", text, "Host name at CloudFront."),
 		computed("arn", text, "ARN."),
-	})
+	}))
 	distribution.Rules = []model.Rule{{
 		Fields: []string{"aliases", "certificate_arn"}, Must: "give aliases and certificate_arn together, or neither",
 		Holds: func(f map[string]model.Value) bool { return given(f["aliases"]) == given(f["certificate_arn"]) },

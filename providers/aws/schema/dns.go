@@ -12,7 +12,7 @@ const defaultTTL = 300
 // names is ACM and Route 53 (providers.md 2.21 to 2.23).
 func names() []*model.ResourceType {
 	domain := checked(text, dottedDomain())
-	certificate := resource("AcmCertificate", "A public certificate, in us-east-1.", globalTagged(), []model.Field{
+	certificate := identified("arn", resource("AcmCertificate", "A public certificate, in us-east-1.", globalTagged(), []model.Field{
 		named(immutable("domain_name", domain, "Primary name.")),
 		or(immutable("subject_alternative_names", listOf(domain), "Further names."), []any{}),
 		or(immutable("validation_method", oneOf("DNS", "EMAIL"), "How ownership is proved."), "DNS"),
@@ -20,13 +20,13 @@ func names() []*model.ResourceType {
 		computed("validation_name", text, "Name of the record that proves the primary name."),
 		computed("validation_type", text, "Its type."),
 		computed("validation_value", text, "Its value."),
-	})
-	zone := resource("Route53HostedZone", "A public zone.", global(), []model.Field{
+	}))
+	zone := identified("zone_id", resource("Route53HostedZone", "A public zone.", global(), []model.Field{
 		named(immutable("domain", domain, "Name of the zone.")),
 		or(mutable("comment", text, "A remark."), ""),
 		computed("zone_id", text, "Id."),
 		computed("name_servers", texts, "Servers to delegate to."),
-	})
+	}))
 	record := resource("Route53Record", "A set of records of one name and type.", global(), []model.Field{
 		immutable("zone_id", text, "Zone."),
 		immutable("record_name", text, "Name."),

@@ -4,25 +4,25 @@ import "github.com/atlantide-org/atlantide-operator/engine/model"
 
 // gateways is the part of EC2 that leads out of a network (providers.md 2.15 to 2.18).
 func gateways() []*model.ResourceType {
-	internet := resource("InternetGateway", "An internet gateway, attached.", tagged(), []model.Field{
+	internet := identified("internet_gateway_id", resource("InternetGateway", "An internet gateway, attached.", tagged(), []model.Field{
 		immutable("vpc_id", text, "Virtual network."),
 		computed("internet_gateway_id", text, "Id."),
-	})
-	address := resource("ElasticIp", "A public IPv4 address.", tagged(), []model.Field{
+	}))
+	address := identified("allocation_id", resource("ElasticIp", "A public IPv4 address.", tagged(), []model.Field{
 		computed("allocation_id", text, "Id."),
 		computed("public_ip", text, "The address."),
-	})
-	nat := resource("NatGateway", "A NAT gateway.", tagged(), []model.Field{
+	}))
+	nat := identified("nat_gateway_id", resource("NatGateway", "A NAT gateway.", tagged(), []model.Field{
 		immutable("subnet_id", text, "Subnet that it stands in."),
 		immutable("allocation_id", text, "Id of its public address."),
 		computed("nat_gateway_id", text, "Id."),
-	})
-	table := resource("RouteTable", "A route table, its routes and its subnets.", tagged(), []model.Field{
+	}))
+	table := identified("route_table_id", resource("RouteTable", "A route table, its routes and its subnets.", tagged(), []model.Field{
 		immutable("vpc_id", text, "Virtual network."),
 		or(mutable("routes", listOf(nested(route)), "Routes beside the local one."), []any{}),
 		or(mutable("subnet_ids", texts, "Subnets that use the table."), []any{}),
 		computed("route_table_id", text, "Id."),
-	})
+	}))
 	return []*model.ResourceType{internet, address, nat, table}
 }
 

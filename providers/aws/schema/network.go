@@ -5,25 +5,25 @@ import "github.com/atlantide-org/atlantide-operator/engine/model"
 // networks is the part of EC2 that has addresses and rules (providers.md 2.12 to 2.14).
 func networks() []*model.ResourceType {
 	network := checked(text, ipv4CIDR())
-	vpc := resource("Vpc", "A virtual network.", tagged(), []model.Field{
+	vpc := identified("vpc_id", resource("Vpc", "A virtual network.", tagged(), []model.Field{
 		immutable("cidr_block", network, "Its IPv4 addresses."),
 		computed("vpc_id", text, "Id."),
-	})
-	subnet := resource("Subnet", "A part of a virtual network in one zone.", tagged(), []model.Field{
+	}))
+	subnet := identified("subnet_id", resource("Subnet", "A part of a virtual network in one zone.", tagged(), []model.Field{
 		immutable("vpc_id", text, "Virtual network."),
 		immutable("cidr_block", network, "Its IPv4 addresses."),
 		immutable("availability_zone", text, "Zone."),
 		or(mutable("map_public_ip_on_launch", boolean, "Give what is launched a public address."), false),
 		computed("subnet_id", text, "Id."),
-	})
-	group := resource("SecurityGroup", "A security group and all its rules.", tagged(), []model.Field{
+	}))
+	group := identified("group_id", resource("SecurityGroup", "A security group and all its rules.", tagged(), []model.Field{
 		named(immutable("group_name", text, "Name.")),
 		or(immutable("description", text, "What the group is for."), "managed by atlantide"),
 		immutable("vpc_id", text, "Virtual network."),
 		or(mutable("ingress", listOf(nested(securityRule)), "What may come in."), []any{}),
 		or(mutable("egress", listOf(nested(securityRule)), "What may go out."), []any{allowAllEgress()}),
 		computed("group_id", text, "Id."),
-	})
+	}))
 	return []*model.ResourceType{vpc, subnet, group}
 }
 

@@ -43,6 +43,13 @@ func resource(class, doc string, fields ...[]model.Field) *model.ResourceType {
 	return t
 }
 
+// identified marks a type whose objects AWS hands an id, in the output that it is found by:
+// an import has to be given it (RF-12). The inputs alone name the objects of other types.
+func identified(by string, t *model.ResourceType) *model.ResourceType {
+	t.IdentityField = by
+	return t
+}
+
 // actions makes the class attribute Action of a type: "Publish" is "sns:Publish".
 func actions(service string, names ...string) []model.Constant {
 	members := make([]model.Constant, len(names))

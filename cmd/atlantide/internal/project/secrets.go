@@ -20,7 +20,11 @@ type Secrets struct {
 	Key, Store string
 	Provider   string   // answers for a handle that names none; "" = none is set
 	EnvAllow   []string // patterns of the variables that may be read
+	SSM        SSM
 }
+
+// SSM is how the parameter store of AWS is reached; "" = what AWS's own settings say.
+type SSM struct{ Prefix, Region, Profile, Endpoint string }
 
 // Secrets reads the settings. state is the local database that a command was given, which
 // key and store lie beside by default; "" = the project's.
@@ -35,6 +39,7 @@ func (p *Project) Secrets(state string) (Secrets, error) {
 	s := Secrets{Key: place("secrets_key", besideKey), Store: place("secrets_store", besideStore)}
 	table, _ := p.settings.table("secrets")
 	s.Provider, _ = table.text("provider")
+	s.SSM = p.ssm(table)
 	env, _ := table.table("env")
 	allow, found := env["allow"]
 	if !found {
@@ -54,6 +59,19 @@ func (p *Project) Secrets(state string) (Secrets, error) {
 	return s, nil
 }
 
+// ssm falls back on what the file says of AWS as a whole (cli.md 2).
+func (p *Project) ssm(table section) SSM {
+	setting := func(key string) string {
+		if text, ok := table.text(key); ok {
+			return text
+		}
+		text, _ := p.settings.text("aws_" + key)
+		return text
+	}
+	prefix, _ := table.text("prefix")
+	return SSM{Prefix: prefix, Region: setting("region"), Profile: setting("profile"), Endpoint: setting("endpoint")}
+}
+
 // badAllow is an error, unlike other settings of a wrong type: what is allowed to be read
 // is nothing to guess at (SC-4).
 func (p *Project) badAllow(v any) error {
@@ -66,14 +84,10 @@ func (p *Project) secretsFolder(state string) string {
 		return filepath.Dir(p.Resolved(state))
 	}
 	table, _ := p.settings.table("state")
-	if backend, ok := table.text("backend"); ok && backend != "local" {
+	if backend, ok := table.text("backend"); ok && backend != BackendLocal {
 		return p.Root
 	}
-	name, ok := p.settings.text("state")
-	if !ok || name == "" {
-		name = defaultState
-	}
-	return filepath.Dir(p.fromRoot(name))
+	return filepath.Dir(p.localState())
 }
 
 // near is a path of the project as messages have it; others stay absolute.

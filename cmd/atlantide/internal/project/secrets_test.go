@@ -25,6 +25,18 @@ func TestSecretSettings(t *testing.T) {
 			"provider and patterns", "[secrets]\nprovider = 'env'\n[secrets.env]\nallow = ['A_*', 'B']", "", "",
 			Secrets{Key: "atlantide.key", Store: "atlantide.secrets", Provider: "env", EnvAllow: []string{"A_*", "B"}},
 		},
+		{
+			"the parameter store of AWS", "[secrets]\nprovider = 'ssm'\nprefix = '/app/'\nregion = 'eu-west-1'\nprofile = 'p'\nendpoint = 'http://localhost:4566'", "", "",
+			Secrets{Key: "atlantide.key", Store: "atlantide.secrets", Provider: "ssm", SSM: SSM{"/app/", "eu-west-1", "p", "http://localhost:4566"}},
+		},
+		{
+			"what holds for all of AWS holds for it, unless it has its own", "aws_region = 'a'\naws_profile = 'b'\naws_endpoint = 'c'\naws_prefix = 'd'\n[secrets]\nregion = 'own'\nendpoint = ''", "", "",
+			Secrets{Key: "atlantide.key", Store: "atlantide.secrets", SSM: SSM{Region: "own", Profile: "b"}},
+		},
+		{
+			"settings of another type count as absent there too", "aws_region = 'a'\n[secrets]\nprefix = 1\nregion = ['x']", "", "",
+			Secrets{Key: "atlantide.key", Store: "atlantide.secrets", SSM: SSM{Region: "a"}},
+		},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got, err := opened(t, c.text, c.profile).Secrets(c.state)

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
+)
+
+func (a *app) newStateCheck() *cobra.Command {
+	var probe bool
+	cmd := &cobra.Command{
+		Use:   "check [OPTIONS]",
+		Short: "Check that the state and the secrets can be used",
+		Long:  "Check that the state and the secrets can be used, everything whatever the rest says. Nothing is written but by a\nprobe. Exits with 1 when a check failed.",
+		Args:  arguments(0),
+
+		DisableFlagsInUseLine: true,
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return a.checkState(cmd.Context(), probe) },
+	}
+	cmd.Flags().SortFlags = false
+	onOff(cmd, &probe, "probe", "also write a scratch object to the store, where one says more than a look", "write nothing; this is the default")
+	return cmd
+}
+
+func (a *app) checkState(ctx context.Context, probe bool) error {
+	d, err := a.openState(ctx, &stateFlags{}, false)
+	if err != nil {
+		return err
+	}
+	defer d.at.close()
+	var further []state.Check
+	if probe {
+		further = append(further, state.Check{Name: "conditional writes", Status: state.CheckSkip, Detail: "not applicable: the lock is a row of the database"})
+	}
+	checks, ok := engine.CheckState(ctx, d.at.store, append(further, d.checkSecrets(ctx))...)
+	rows := make([][]string, len(checks))
+	for i, c := range checks {
+		rows[i] = []string{shownCheck(c.Status), c.Name, strings.Join(strings.Fields(c.Detail), " ")}
+	}
+	err = a.table([]string{"", "CHECK", "DETAIL"}, rows, func(i int, line string) string {
+		word := rows[i][0]
+		return a.out.in(checkStyle(checks[i].Status), word) + line[len(word):]
+	})
+	if err == nil && !ok {
+		err = silentError(exitError)
+	}
+	return err
+}
+
+// checkSecrets is how the provider is that answers for a handle which names none. Settings
+// that cannot be read are a failure like any other (RF-27).
+func (d *stateDesk) checkSecrets(ctx context.Context) state.Check {
+	known, err := session(d.project, d.at.given)
+	if err != nil {
+		c := state.Check{Name: "secrets", Status: state.CheckFail, Detail: err.Error()}
+		if settings, err := d.project.Secrets(d.at.given); err == nil && settings.Provider != "" {
+			c.Name += ": " + settings.Provider
+		}
+		return c
+	}
+	c := known.Check(ctx)
+	return state.Check{Name: c.Name, Status: c.Status, Detail: c.Detail}
+}
+
+func shownCheck(status string) string {
+	if status == state.CheckSkip {
+		return "--"
+	}
+	return status
+}
+
+func checkStyle(status string) style {
+	switch status {
+	case state.CheckOK:
+		return good
+	case state.CheckWarn:
+		return note
+	case state.CheckFail:
+		return bad
+	}
+	return faint
+}
