@@ -43,7 +43,7 @@ build: ## Build bin/manager and bin/atlantide.
 ##@ Check
 
 .PHONY: conformance
-conformance: ## Run the conformance vectors (DIR=… runs another folder, nothing pending).
+conformance: ## Run the conformance vectors (DIR=… runs another folder).
 	@go run ./hack/conformance $(DIR)
 
 .PHONY: lint

@@ -112,10 +112,12 @@ func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, fir
 	}
 	shown := result.Plan
 	p, err := s.plan(ctx, snapshot)
+	if p != nil { // also one that is refused is to be shown
+		result.Plan = p
+	}
 	if err != nil {
 		return err
 	}
-	result.Plan = p
 	if err := runnable(p); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
@@ -96,11 +97,16 @@ func (e *Engine) markOf(c *ir.Compilation, owner string) (string, error) {
 	for provider, version := range c.Pins {
 		pins[provider] = version
 	}
-	return ir.PrefixedDigest(map[string]any{
+	// Not the canonical form, which takes 1 and 1.0 for one.
+	text, err := model.EncodeJSON(map[string]any{
 		"format": int64(markFormat), "document": c.Hash, "edges": edges, "outputs": outputs, "policies": policies,
 		"inputs": orNone(c.Inputs), "declared": list(c.EnvsDeclared), "selected": list(c.EnvsSelected), "pins": pins,
 		"warnings": list(c.Warnings), "owner": owner, "plain": e.PlainSecrets,
 	})
+	if err != nil {
+		return "", err
+	}
+	return ir.SHA256(text), nil
 }
 
 // settled reports whether the plan of a node depends on nothing but the node and its row.
@@ -124,14 +130,22 @@ func (e *Engine) settled(n *ir.Node) bool {
 
 // foreign reports whether a value holds a secret or an output of another Stack.
 func foreign(v model.Value) bool {
-	found := false
-	model.Walk(v, func(v model.Value) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, foreign)
+	case map[string]any:
 		_, secret := model.AsSecretRef(v)
 		_, output := model.AsStackOutput(v)
-		found = found || secret || output
-		return !found
-	})
-	return found
+		if secret || output {
+			return true
+		}
+		for _, item := range v {
+			if foreign(item) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func list(texts []string) []any {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -40,7 +39,7 @@ func (a *app) newApply() *cobra.Command {
 		Args: arguments(0, "CONFIG"),
 
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.apply(cmd, c, args) },
+		RunE:                  func(cmd *cobra.Command, args []string) error { return a.apply(cmd, c, args) },
 	}
 	c.config.register(cmd)
 	c.place.register(cmd)
@@ -60,7 +59,7 @@ func (a *app) newDeploy() *cobra.Command {
 		Args: arguments(1, "ARTIFACT"),
 
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.apply(cmd, c, args) },
+		RunE:                  func(cmd *cobra.Command, args []string) error { return a.apply(cmd, c, args) },
 	}
 	c.place.register(cmd)
 	c.register(cmd)
@@ -177,10 +176,11 @@ func (a *app) applied(cmd *cobra.Command, c *applyCommand, args []string) (*work
 // beforeRun shows the plan and reports whether that is all there is to do.
 func (a *app) beforeRun(ctx context.Context, c *applyCommand, p *planned) (done bool, err error) {
 	nothing := p.refused == nil && !p.Runs()
-	if err := p.expected(c.run.expect); err != nil {
-		return false, err
-	}
+	drifted := p.expected(c.run.expect)
 	if c.format.json {
+		if drifted != nil {
+			return false, drifted
+		}
 		// A deploy reports also that there was nothing to do.
 		if p.refused != nil || c.dryRun || nothing && !c.deploys {
 			applied := false
@@ -200,6 +200,8 @@ func (a *app) beforeRun(ctx context.Context, c *applyCommand, p *planned) (done 
 	switch {
 	case p.refused != nil:
 		return false, p.refused
+	case drifted != nil:
+		return false, drifted
 	case c.dryRun:
 		if _, err := fmt.Fprintln(a.out, "(dry run — no changes made)"); err != nil {
 			return false, err
@@ -233,8 +235,11 @@ func (p *planned) expected(digest string) error {
 		return model.Errorf(model.AtlantideError, model.ClassUser, "--expect takes a whole digest, 'sha256:' and 64 hex digits as plan prints it, not '%s'", sourcetree.Shown(digest))
 	}
 	now, err := p.ChangesetDigest()
-	if err != nil || now == digest {
+	if err != nil {
 		return err
+	}
+	if now == digest {
+		return nil
 	}
 	return model.Errorf(model.PlanDriftError, model.ClassUser, "the plan is not the expected one: its digest is %s; nothing was done, look at it with `atlantide plan`", now)
 }
@@ -268,8 +273,8 @@ func (a *app) execute(ctx context.Context, c *applyCommand, w *workspace, at *ta
 	if err != nil {
 		err = w.Renamed(err, p.Config)
 	}
-	if result == nil || result.Report == nil && err == nil {
-		return errors.Join(err, a.nothingLeft(c, p))
+	if err == nil && result.Report == nil {
+		return a.nothingLeft(c, p)
 	}
 	return a.printRun(ctx, &ran{Report: result.Report, label: p.label, took: time.Since(started)}, c.format.json, err)
 }

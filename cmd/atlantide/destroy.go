@@ -17,7 +17,6 @@ type destroyCommand struct {
 	place         stateFlags
 	run           runFlags
 	targets, envs []string
-	view          planView
 }
 
 func (a *app) newDestroy() *cobra.Command {
@@ -30,7 +29,7 @@ func (a *app) newDestroy() *cobra.Command {
 		Args: arguments(0),
 
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.destroy(cmd.Context(), c) },
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return a.destroy(cmd.Context(), c) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -107,7 +106,8 @@ func (a *app) destruction(ctx context.Context, c *destroyCommand, w *workspace, 
 	if refused != nil {
 		return nil, refused
 	}
-	return p, p.expected(c.run.expect)
+	err = p.expected(c.run.expect)
+	return p, err
 }
 
 func (a *app) runDestruction(ctx context.Context, c *destroyCommand, w *workspace, at *target, p *planned) error {

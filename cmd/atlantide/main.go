@@ -4,9 +4,11 @@
 // know Kubernetes, and decides nothing that the engine's façade decides.
 //
 // The map: root.go (the global options), workspace.go (the project, its engine and its
-// secrets), config.go (what every command does that evaluates a config), save.go (how a
-// file is written), report.go (how an error is told), text.go and screen.go (to people),
-// document.go, github.go and sarif.go (to programs), log.go, completion.go.
+// secrets), target.go (the state that a command works on), config.go (what every command
+// does that evaluates a config), confirm.go (how is asked), runreport.go (what a run did),
+// state*.go (the state commands), save.go (how a file is written), report.go (how an error is
+// told), text.go and screen.go (to people), document.go, github.go and sarif.go (to programs),
+// log.go, completion.go.
 package main
 
 import (

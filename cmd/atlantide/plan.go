@@ -288,7 +288,7 @@ func (a *app) printPlanText(p *planned, view *planView) error {
 // policy denies is.
 func (p *planned) digest() (string, error) {
 	if p.SecretsSkipped || p.refused != nil && !model.IsKind(p.refused, model.PolicyViolationError) {
-		return "", nil //nolint:nilerr // the refusal is told after the plan
+		return "", nil
 	}
 	return p.ChangesetDigest()
 }

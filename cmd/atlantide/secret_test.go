@@ -99,3 +99,34 @@ func TestSecretsAndTheirKey(t *testing.T) {
 	link(t, "nowhere", "../keys/k")
 	set("it is a link that leads nowhere")
 }
+
+// T-217d, SC-6: the parameter store of AWS is there where it is chosen, and the stores of this
+// machine always; to choose it asks it nothing.
+func TestSecretProviders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, value := range map[string]string{
+		"APP_TOKEN": "from the environment", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "", "AWS_REGION": "", "AWS_DEFAULT_REGION": "",
+		"AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	for _, c := range []struct{ reason, settings, handle, mentions string }{
+		{"the default is the keyfile", "", "SecretRef('x')", "'x' is not in the secret store"},
+		{"without a choice there is no ssm", "", "SecretRef('x', provider='ssm')", "no secret provider 'ssm'; known: env, keyfile"},
+		{"chosen, it is the default", "provider = 'ssm'", "SecretRef('x')", "no region is set for the secret provider 'ssm'"},
+		{"and the environment is reached by name", "provider = 'ssm'\n[secrets.env]\nallow = ['APP_*']", "SecretRef('APP_TOKEN', provider='env')", ""},
+		{"and so is the keyfile", "provider = 'ssm'", "SecretRef('x', provider='keyfile')", "'x' is not in the secret store"},
+		{"its settings reach it", "provider = 'ssm'\nregion = 'eu-west-1'\nprofile = 'nope'", "SecretRef('x')", "nope"},
+		{"settings that are none", "provider = 'ssm'\nendpoint = 'nope'", "SecretRef('APP_TOKEN', provider='env')", "'endpoint'"},
+		{"an unknown one", "provider = 'vault'", "'no handle'", "no secret provider 'vault'; known: env, keyfile, ssm"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			write(t, project.FileName, "[secrets]\n"+c.settings+"\n")
+			write(t, "infra.py", "from atlantide.core import SecretRef\nfrom atlantide.providers.local import File\nFile('f', path='f.txt', content="+c.handle+")\n")
+			_, stderr, code := atlantide(t.Context(), "plan", "infra.py")
+			if (code == exitOK) != (c.mentions == "") || !strings.Contains(stderr, c.mentions) {
+				t.Errorf("exit code %d; stderr lacks %q: %s", code, c.mentions, stderr)
+			}
+		})
+	}
+}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/cmd/atlantide/internal/project"
 	"github.com/atlantide-org/atlantide-operator/engine"
-	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
@@ -73,25 +72,6 @@ func (a *app) stateEngine(p *project.Project, settings project.State) (*engine.E
 		return nil, err
 	}
 	return e, a.configure(e, p, settings, 0)
-}
-
-// targetOf opens the state that lies where settings say; given is the local database that
-// the command was told, "" = none.
-func (a *app) targetOf(ctx context.Context, p *project.Project, given string, settings project.State, told screen) (*target, error) {
-	times, err := lease.TimesOf(settings.LockTTL, settings.LockRenew)
-	if err != nil {
-		return nil, err
-	}
-	t := &target{given: given, settings: settings, StatePlace: engine.StatePlace{Label: settings.Shown, Partition: state.CommandLinePartition}}
-	if err := a.openStore(ctx, p, t, told); err != nil {
-		return nil, err
-	}
-	if p.Profile != "" {
-		t.Label += " (profile " + p.Profile + ")"
-	}
-	t.Store = t.store
-	t.Locker = &lease.Stored{Records: t.store, Partition: t.Partition, Times: times, Events: a.lockEvents()}
-	return t, nil
 }
 
 // negated is the flag that takes back what another one says; the last one counts.

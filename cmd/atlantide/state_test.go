@@ -34,7 +34,6 @@ type desk struct {
 	dir    string
 	store  string // local or postgres
 	target *target
-	close  func()
 }
 
 // onBothStores runs a test in an empty project, once for each store that a state can have.

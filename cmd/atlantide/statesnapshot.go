@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
@@ -88,7 +88,10 @@ func (d *stateDesk) refuseOwn(path string) error {
 	if err != nil {
 		return nil //nolint:nilerr // what is not there is nobody's
 	}
-	own := []string{d.at.settings.Path, d.project.File}
+	own := []string{d.project.File}
+	if database := d.at.settings.Path; database != "" {
+		own = append(own, database, database+"-wal", database+"-shm") // as SQLite names what it keeps beside it
+	}
 	if settings, err := d.project.Secrets(d.at.given); err == nil {
 		own = append(own, settings.Key, settings.Store)
 	}
@@ -108,11 +111,10 @@ type keeper struct {
 }
 
 // keep implements engine.KeepSnapshot.
-func (k *keeper) keep(_ context.Context, s *state.Snapshot) error {
+func (k *keeper) keep(_ context.Context, s *state.Snapshot) (err error) {
 	path := k.path
-	err := error(nil)
 	if path == "" {
-		path, err = k.named(s)
+		path, err = writeNamed(s, filepath.Clean, k.force)
 	} else {
 		err = snapshot.Write(path, s, k.force)
 	}
@@ -122,14 +124,15 @@ func (k *keeper) keep(_ context.Context, s *state.Snapshot) error {
 	return err
 }
 
-// named writes the snapshot under a name of its own. Two of one second and one serial would
-// have the same: the later one takes that of the next second.
-func (k *keeper) named(s *state.Snapshot) (path string, err error) {
+// writeNamed writes the snapshot under a name of its own; place says where a name lies. Two
+// of one second and one serial would have the same: the later one takes that of the next
+// second.
+func writeNamed(s *state.Snapshot, place func(name string) string, force bool) (path string, err error) {
 	const tries = 60
 	at := time.Now()
 	for i := range tries {
-		path = snapshot.Name(s.Serial, at.Add(time.Duration(i)*time.Second))
-		if err = snapshot.Write(path, s, k.force); !errors.Is(err, fs.ErrExist) {
+		path = place(snapshot.Name(s.Serial, at.Add(time.Duration(i)*time.Second)))
+		if err = snapshot.Write(path, s, force); !errors.Is(err, fs.ErrExist) {
 			break
 		}
 	}
@@ -208,11 +211,7 @@ func (d *stateDesk) adopt(ctx context.Context, file *snapshot.File) error {
 	if file.Version != 1 {
 		return nil
 	}
-	known, err := session(d.project, d.at.given)
-	if err != nil {
-		return err
-	}
-	return engine.Imported(known, uuid.NewString)(ctx, file.Snapshot)
+	return adopting(d.project, d.at.given)(ctx, file.Snapshot)
 }
 
 func (a *app) printRestore(restore *engine.StateRestore, current *state.Snapshot, file *snapshot.File) error {

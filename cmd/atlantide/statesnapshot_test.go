@@ -115,8 +115,10 @@ func TestStateBackupFiles(t *testing.T) {
 			t.Error("a snapshot was written through a link")
 		}
 		if d.store == project.BackendLocal {
-			if _, stderr, code := atlantide(t.Context(), "state", "backup", "atlantide.db", "--force"); code != exitError || !strings.Contains(stderr, "of the project itself") {
-				t.Errorf("exit code %d: %s", code, stderr)
+			for _, name := range []string{"atlantide.db", "atlantide.db-wal", "./atlantide.db-shm"} {
+				if _, stderr, code := atlantide(t.Context(), "state", "backup", name, "--force"); code != exitError || !strings.Contains(stderr, "of the project itself") {
+					t.Errorf("%s: exit code %d: %s", name, code, stderr)
+				}
 			}
 		}
 		sameState(t, "a backup changes nothing", d.load(), loadState(t, d.target))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/secrets"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 	"github.com/atlantide-org/atlantide-operator/engine/state/postgres"
-	"github.com/atlantide-org/atlantide-operator/engine/state/snapshot"
 	"github.com/atlantide-org/atlantide-operator/engine/state/sqlite"
 )
 
@@ -57,11 +57,17 @@ func (a *app) target(ctx context.Context, p *project.Project, flags *stateFlags,
 	if settings.Overridden != "" {
 		warned.message("warning:", note, fmt.Sprintf("--state %s is used; the %s backend that %s configures is not", oneLine(flags.path), oneLine(settings.Overridden), project.FileName))
 	}
+	return a.targetOf(ctx, p, flags.path, settings, warned)
+}
+
+// targetOf opens the state that lies where settings say; given is the local database that
+// the command was told, "" = none.
+func (a *app) targetOf(ctx context.Context, p *project.Project, given string, settings project.State, warned screen) (*target, error) {
 	times, err := lease.TimesOf(settings.LockTTL, settings.LockRenew)
 	if err != nil {
 		return nil, err
 	}
-	t := &target{given: flags.path, settings: settings, StatePlace: engine.StatePlace{Label: settings.Shown, Partition: state.CommandLinePartition}}
+	t := &target{given: given, settings: settings, StatePlace: engine.StatePlace{Label: settings.Shown, Partition: state.CommandLinePartition}}
 	if err := a.openStore(ctx, p, t, warned); err != nil {
 		return nil, err
 	}
@@ -81,7 +87,7 @@ func (a *app) openStore(ctx context.Context, p *project.Project, t *target, warn
 			margin = *given
 		}
 		store, err := postgres.Open(ctx, t.settings.DSN, postgres.Options{
-			Schema: t.settings.Schema, Installation: state.CommandLineInstallation, LockSkewMargin: margin, Backup: keep,
+			Schema: t.settings.Schema, Installation: state.CommandLineInstallation, LockSkewMargin: margin, Backup: keep, Imported: adopting(p, t.given),
 		})
 		if err != nil {
 			return err
@@ -89,7 +95,7 @@ func (a *app) openStore(ctx context.Context, p *project.Project, t *target, warn
 		t.Label, t.store, t.close = postgres.Label(t.settings.DSN, t.settings.Schema), store, store.Close
 		return nil
 	}
-	store := sqlite.New(sqlite.Options{Path: t.settings.Path, Backup: keep})
+	store := sqlite.New(sqlite.Options{Path: t.settings.Path, Backup: keep, Imported: adopting(p, t.given)})
 	t.store, t.close = store, func() {
 		if err := store.Close(); err != nil {
 			a.log.Named("state").Warn("the local database could not be closed", zap.Error(err))
@@ -101,12 +107,24 @@ func (a *app) openStore(ctx context.Context, p *project.Project, t *target, warn
 // keepOlder keeps what a state of an older release holds before it is converted (ST-23).
 func keepOlder(p *project.Project, told screen) func(context.Context, *state.Snapshot) error {
 	return func(_ context.Context, s *state.Snapshot) error {
-		name := snapshot.Name(s.Serial, time.Now())
-		if err := snapshot.Write(p.Beside(name), s, false); err != nil {
+		path, err := writeNamed(s, p.Beside, false)
+		if err != nil {
 			return err
 		}
-		told.message("note:", note, "the state is of an older release and is converted; what it held is kept in "+name)
+		told.message("note:", note, "the state is of an older release and is converted; what it held is kept in "+filepath.Base(path))
 		return nil
+	}
+}
+
+// adopting makes ours what release 0.3 recorded of secrets (ST-22). Their settings are read
+// where there is such a state.
+func adopting(p *project.Project, given string) func(context.Context, *state.Snapshot) error {
+	return func(ctx context.Context, s *state.Snapshot) error {
+		known, err := session(p, given)
+		if err != nil {
+			return err
+		}
+		return engine.Imported(known, uuid.NewString)(ctx, s)
 	}
 }
 

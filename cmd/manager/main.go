@@ -72,7 +72,7 @@ func run(ctx context.Context, log logr.Logger, o *options) error {
 		return err
 	}
 	defer w.store.Close()
-	go ready.watch(ctx, log, w.store.Check)
+	go ready.watch(ctx, log, w.check)
 	log.Info("the operator starts", "installation", installation, "leaseNamespace", o.leaseNamespace)
 	return w.manager.Start(ctx)
 }

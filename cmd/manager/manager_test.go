@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
+	"github.com/atlantide-org/atlantide-operator/controllers/stack"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 	"github.com/atlantide-org/atlantide-operator/hack/devenv"
 )
@@ -212,9 +213,11 @@ func (g *gate) open(t *testing.T) {
 	}()
 }
 
-// Only a newer schema makes the operator not ready.
+// A newer schema and unusable keys make the operator not ready, and nothing else does (N-35,
+// N-38).
 func TestReadiness(t *testing.T) {
 	newer := errors.Join(errors.New("the store"), state.ErrNewerSchema)
+	keys := errors.Join(errors.New("the Secret"), stack.ErrSealingKey)
 	away := errors.Join(errors.New("the store"), state.ErrUnavailable)
 	for _, c := range []struct {
 		reason  string
@@ -226,6 +229,9 @@ func TestReadiness(t *testing.T) {
 		{"newer", []error{newer}, http.StatusServiceUnavailable},
 		{"newer, then away", []error{newer, away}, http.StatusServiceUnavailable},
 		{"newer, then in order", []error{newer, nil}, http.StatusOK},
+		{"other keys", []error{keys}, http.StatusServiceUnavailable},
+		{"other keys, then away", []error{keys, away}, http.StatusServiceUnavailable},
+		{"other keys, then in order", []error{keys, nil}, http.StatusOK},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			r := &readiness{}

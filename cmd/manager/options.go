@@ -6,6 +6,10 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/atlantide-org/atlantide-operator/controllers/stack"
 )
 
 // envDSN is where the state store's address is looked for if no flag gives it.
@@ -25,6 +29,7 @@ type options struct {
 	installation   string
 	stateDSN       string
 	localDataRoot  string
+	sealingKey     string
 	fuel           int64
 	memory         int64
 	concurrent     int
@@ -48,6 +53,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	f.StringVar(&o.leaseNamespace, "lease-namespace", "atlantide-system", "`namespace` of the operator's Leases; tenants must not have access to it")
 	f.StringVar(&o.installation, "installation", "", "`id` under which this operator owns state in a database that several may share; without it the UID of namespace kube-system and the lease namespace")
 	f.StringVar(&o.stateDSN, "state-dsn", "", "Postgres connection `string` of the state store; prefer the environment variable "+envDSN+", which other users of the machine cannot read")
+	f.StringVar(&o.sealingKey, "sealing-key-secret", stack.DefaultSealingKey, "`name` of the Secret in --lease-namespace with the keys that sensitive values are recorded under: data \"key\", and \"key-…\" for those before it, 32 bytes each; made at the first start")
 	f.StringVar(&o.localDataRoot, "local-data-root", "", "`folder` below which local.File resources of Stacks are written; without it they are refused")
 	f.Int64Var(&o.memory, "memory", 0, fmt.Sprintf("bytes that the values of one evaluation may take, at most %d; 0 means 268435456; the heap grows to twice as much", int64(maxMemory)))
 	f.Int64Var(&o.fuel, "fuel", 0, fmt.Sprintf("step budget of one evaluation, at most %d; 0 means 5000000", maxFuel))
@@ -81,6 +87,8 @@ func (o *options) check() error {
 		return fmt.Errorf("no state store: set %s to a Postgres connection string", envDSN)
 	case o.leaseNamespace == "":
 		return fmt.Errorf("--lease-namespace must not be empty")
+	case len(validation.IsDNS1123Subdomain(o.sealingKey)) > 0:
+		return fmt.Errorf("--sealing-key-secret must be the name of a Secret")
 	case o.fuel < 0 || o.fuel > maxFuel:
 		return fmt.Errorf("--fuel must be from 0 to %d", maxFuel)
 	case o.memory < 0 || o.memory > maxMemory:

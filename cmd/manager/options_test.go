@@ -23,6 +23,7 @@ func TestParse(t *testing.T) {
 		{"a renewal that comes too late", []string{"--lease-renew=50s"}, "--lease-renew and --lease-grace"},
 		{"no grace", []string{"--lease-grace=0s"}, "--lease-renew and --lease-grace"},
 		{"no namespace for Leases", []string{"--lease-namespace="}, "--lease-namespace"},
+		{"a sealing key of another namespace", []string{"--sealing-key-secret=other/key"}, "--sealing-key-secret"},
 		{"an unknown log format", []string{"--log-format=xml"}, "--log-format"},
 		{"an argument", []string{"start"}, `unexpected argument "start"`},
 		{"an unknown flag", []string{"--speed=9"}, "not defined"},

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/atlantide-org/atlantide-operator/controllers/stack"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -50,17 +51,18 @@ func metricsHandler(registry prometheus.Gatherer) http.Handler {
 }
 
 // readiness holds what makes the operator not ready: a state store that a newer
-// release migrated. A store that is away does not: waiting for it is the operator's
-// job, and taking it out of service mends nothing.
-type readiness struct{ newerSchema atomic.Bool }
+// release migrated, or sealing keys that what it holds was not sealed with. A store or an
+// API server that is away does not: waiting for it is the operator's job, and taking it out
+// of service mends nothing.
+type readiness struct{ obstacle atomic.Pointer[string] }
 
 func (r *readiness) handler() http.Handler {
 	mux := http.NewServeMux()
 	ok := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
 	mux.HandleFunc("/healthz", ok)
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, request *http.Request) {
-		if r.newerSchema.Load() {
-			http.Error(w, "the state store has a newer schema than this release knows; run the newer release", http.StatusServiceUnavailable)
+		if obstacle := r.obstacle.Load(); obstacle != nil {
+			http.Error(w, *obstacle, http.StatusServiceUnavailable)
 			return
 		}
 		ok(w, request)
@@ -68,10 +70,10 @@ func (r *readiness) handler() http.Handler {
 	return mux
 }
 
-// checkPeriod is the time between two looks at the schema's version.
+// checkPeriod is the time between two looks at the schema's version and at the keys.
 const checkPeriod = 15 * time.Second
 
-// watch asks the store until ctx ends, at once and then every period.
+// watch asks until ctx ends, at once and then every period.
 func (r *readiness) watch(ctx context.Context, log logr.Logger, check func(context.Context) error) {
 	tick := time.NewTicker(checkPeriod)
 	defer tick.Stop()
@@ -93,14 +95,21 @@ func (r *readiness) watch(ctx context.Context, log logr.Logger, check func(conte
 func (r *readiness) note(log logr.Logger, err error) {
 	switch {
 	case err == nil:
-		if r.newerSchema.Swap(false) {
+		if r.obstacle.Swap(nil) != nil {
 			log.Info("ready again")
 		}
 	case errors.Is(err, state.ErrNewerSchema):
-		if !r.newerSchema.Swap(true) {
-			log.Error(err, "not ready")
-		}
-	default: // what was known of the schema is still the best guess
-		log.Info("the state store does not answer", "error", err.Error())
+		r.obstruct(log, err, "the state store has a newer schema than this release knows; run the newer release")
+	case errors.Is(err, stack.ErrSealingKey):
+		r.obstruct(log, err, err.Error())
+	default: // what was known is still the best guess
+		log.Info("the state store or the API server does not answer", "error", err.Error())
+	}
+}
+
+// obstruct tells once of each obstacle.
+func (r *readiness) obstruct(log logr.Logger, err error, obstacle string) {
+	if was := r.obstacle.Swap(&obstacle); was == nil || *was != obstacle {
+		log.Error(err, "not ready")
 	}
 }

@@ -38,6 +38,16 @@ const operatorName = "atlantide-operator"
 type wired struct {
 	manager manager.Manager
 	store   *postgres.Store
+	stacks  *stack.Reconciler
+}
+
+// check asks for what makes the operator not ready: the store's schema, then the keys that
+// what it holds is sealed with. It is how a rotation of those takes effect.
+func (w *wired) check(ctx context.Context) error {
+	if err := w.store.Check(ctx); err != nil {
+		return err
+	}
+	return w.stacks.CheckKeys(ctx)
 }
 
 func wire(ctx context.Context, config *rest.Config, o *options, installation string, registry prometheus.Registerer) (*wired, error) {
@@ -60,11 +70,12 @@ func wire(ctx context.Context, config *rest.Config, o *options, installation str
 	if err != nil {
 		return nil, err
 	}
-	if err := addStacks(mgr, config, o, metrics, store); err != nil {
+	stacks, err := addStacks(mgr, config, o, metrics, store)
+	if err != nil {
 		store.Close()
 		return nil, err
 	}
-	return &wired{manager: mgr, store: store}, nil
+	return &wired{manager: mgr, store: store, stacks: stacks}, nil
 }
 
 func newManager(config *rest.Config, o *options) (manager.Manager, error) {
@@ -87,27 +98,27 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	})
 }
 
-func addStacks(mgr manager.Manager, config *rest.Config, o *options, metrics *stack.Metrics, store *postgres.Store) error {
+func addStacks(mgr manager.Manager, config *rest.Config, o *options, metrics *stack.Metrics, store *postgres.Store) (*stack.Reconciler, error) {
 	registry, err := providers.NewRegistry(
 		providers.Count(local.NewTenants(o.localDataRoot, local.Quota{}), metrics.CountProviderCall),
 		providers.Count(random.New(cryptorand.Reader, time.Now), metrics.CountProviderCall),
 		providers.Count(aws.New(), metrics.CountProviderCall))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = stack.Setup(mgr, stack.Config{
+	return stack.Setup(mgr, stack.Config{
 		Engine: &engine.Engine{Registry: registry, Now: time.Now, NewID: uuid.NewString},
 		State:  store, Plans: store.Plans(), Metrics: metrics, Fuel: o.fuel, Memory: o.memory, Jitter: jitter,
 		Locks: stack.Locks{
 			REST: config, Namespace: o.leaseNamespace, Identity: identity(),
 			TTL: o.leaseTTL, Renew: o.leaseRenew, Grace: o.leaseGrace,
 		},
+		SealingKey: o.sealingKey,
 		Controller: controller.Options{
 			MaxConcurrentReconciles: o.concurrent,
 			CacheSyncTimeout:        24 * time.Hour, // an API server that goes away at the start is waited for
 		},
 	})
-	return err
 }
 
 // identity names this process among all holders of Leases: the pod where there is one.

@@ -31,6 +31,12 @@ func TestHeadChange(t *testing.T) {
 		{"no identity recorded", operationApply, func(s *v1alpha1.Stack, n *run) { n.record.Head.UID, s.UID = "", "" }, "made again"},
 		{"approval taken off", operationApply, func(s *v1alpha1.Stack, n *run) { n.verdict, s.Annotations = verdictApproved, nil }, "withdrawn"},
 		{"another approval", operationApply, func(s *v1alpha1.Stack, n *run) { n.verdict = verdictApproved; approve(digestB)(s) }, "withdrawn"},
+		{"a continued run's approval taken off", operationApply, func(s *v1alpha1.Stack, n *run) {
+			n.verdict, n.scope, s.Annotations = verdictContinued, &scope{approval: digestA}, nil
+		}, "withdrawn"},
+		{"a continued run's approval stands", operationApply, func(_ *v1alpha1.Stack, n *run) {
+			n.verdict, n.scope, n.record.ChangesetDigest = verdictContinued, &scope{approval: digestA}, digestB
+		}, ""},
 		{"a destroy of a deleted Stack", operationDestroy, func(s *v1alpha1.Stack, _ *run) { s.DeletionTimestamp = &now }, ""},
 		{"a destroy of a live Stack", operationDestroy, func(*v1alpha1.Stack, *run) {}, "deleted"},
 	}

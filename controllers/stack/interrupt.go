@@ -53,17 +53,17 @@ type runs struct {
 }
 
 type running struct {
-	epoch     int64
-	interrupt context.CancelCauseFunc
+	epoch int64
+	run   *run
 }
 
-func (r *runs) add(key types.NamespacedName, epoch int64, interrupt context.CancelCauseFunc) {
+func (r *runs) add(key types.NamespacedName, epoch int64, n *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.under == nil {
 		r.under = map[types.NamespacedName]running{}
 	}
-	r.under[key] = running{epoch, interrupt}
+	r.under[key] = running{epoch, n}
 }
 
 func (r *runs) drop(key types.NamespacedName) {
@@ -76,8 +76,8 @@ func (r *runs) drop(key types.NamespacedName) {
 func (r *runs) cancel(key types.NamespacedName, asked string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if run, ok := r.under[key]; ok && asked == strconv.FormatInt(run.epoch, 10) {
-		run.interrupt(errCancelled)
+	if under, ok := r.under[key]; ok && asked == strconv.FormatInt(under.epoch, 10) {
+		under.run.interrupt(errCancelled)
 	}
 }
 

@@ -2,7 +2,10 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 	"github.com/atlantide-org/atlantide-operator/providers"
@@ -140,10 +144,49 @@ func TestTakeOverFromTheDead(t *testing.T) {
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	l.Expect(moved).To(gomega.BeTrue())
 
+	// What the dead left is looked at, and told of, before anything is changed (LS-17).
+	receipt := filepath.Join(l.dataRoot, s.Namespace, string(s.UID), "out", "receipt.txt")
+	l.Expect(os.WriteFile(receipt, []byte("half of i"), 0o600)).To(gomega.Succeed())
+
 	l.operate()
 	s = l.applied(l.edit(s, setConfig(greeting("out/greeting.txt", "hello world"))))
 	if got := l.files(s)["out/greeting.txt"]; got != "hello world" {
 		t.Errorf("the file holds %q", got)
+	}
+	l.toldOnce(s, v1alpha1.EventTakenOver)
+	if told := l.events(s, v1alpha1.EventTakenOver)[0]; !strings.Contains(told, "ended without a word") ||
+		!strings.Contains(told, "1 resource is not as recorded: demo:local.File:receipt") {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestLeftBehind(t *testing.T) {
+	row := func(id, status string) *state.Row { return &state.Row{ID: id, Status: status} }
+	recorded := &state.Snapshot{
+		Rows: map[string]*state.Row{
+			"a": row("a", state.StatusCreated), "b": row("b", state.StatusCreating), "c": row("c", state.StatusCreating), "d": row("d", state.StatusCreated),
+		},
+		Pending: map[string]*state.PendingDestroy{"c": {NodeID: "c"}},
+	}
+	settled := &state.Snapshot{Rows: map[string]*state.Row{"a": row("a", state.StatusCreated)}}
+	node := func(id, kind string) apply.NodeDrift { return apply.NodeDrift{NodeID: id, Kind: kind} }
+	for _, c := range []struct {
+		reason   string
+		snapshot *state.Snapshot
+		found    *apply.Drift
+		err      error
+		want     string
+	}{
+		{"nothing was lost", settled, &apply.Drift{Nodes: []apply.NodeDrift{node("a", apply.InSync)}}, nil, "all that is recorded is as it was recorded"},
+		{"what is in flight is no drift", recorded,
+			&apply.Drift{Nodes: []apply.NodeDrift{node("a", apply.Drifted), node("b", apply.Missing), node("c", apply.Drifted), node("d", apply.Missing)}}, nil,
+			"2 resources are in flight: b, c; 1 resource is not as recorded: a; 1 resource is missing: d"},
+		{"a read that fails", settled, &apply.Drift{}, errors.New("throttled"), "not all could be read: throttled"},
+		{"no read at all", recorded, nil, errors.New("cancelled"), "2 resources are in flight: b, c; not all could be read: cancelled"},
+	} {
+		if got := leftBehind(c.snapshot, c.found, c.err); got != c.want {
+			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+		}
 	}
 }
 

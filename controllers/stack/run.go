@@ -82,7 +82,7 @@ func (r *Reconciler) begin(sc *scope, pl *planned, record *state.PlanRecord, v v
 // before it left. It is the one write besides the last; a run does not depend on it.
 func (r *Reconciler) announce(ctx context.Context, n *run, fence model.Fence) {
 	sc := n.scope
-	r.runs.add(sc.key(), fence.Epoch, n.interrupt)
+	r.runs.add(sc.key(), fence.Epoch, n)
 	o := outcome{
 		reason: v1alpha1.ReasonProgressing, message: "plan " + sc.found.plan.Text + " is being applied",
 		abnormal: []string{v1alpha1.ConditionReconciling}, again: againPoll,

@@ -1,9 +1,11 @@
 package stack
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
@@ -30,6 +32,12 @@ type Config struct {
 	Controller controller.Options
 }
 
+// DefaultSealingKey is the name of the Secret with the keys that state is sealed with.
+const DefaultSealingKey = secrets.DefaultSealingKey
+
+// ErrSealingKey is in the chain of an error about those keys that only a person can mend.
+var ErrSealingKey = secrets.ErrSealingKey
+
 // State is a shared state store: the rows and epochs of partitions, and which key they are
 // sealed with.
 type State interface {
@@ -44,7 +52,12 @@ type Locks struct {
 	Namespace         string
 	Identity          string // of the process
 	TTL, Renew, Grace time.Duration
+	Clock             clock.Clock // that locks are kept by; nil = the machine's
 }
+
+// CheckKeys reads the keys that state is sealed with, and reports whether they are usable.
+// A rotation takes effect with it.
+func (r *Reconciler) CheckKeys(ctx context.Context) error { return r.Secrets.Check(ctx) }
 
 // reporter is under which Events are reported.
 const reporter = "atlantide-operator"
@@ -57,7 +70,7 @@ func Setup(mgr ctrl.Manager, c Config) (*Reconciler, error) {
 	}
 	leases, err := lease.New(lease.Options{
 		Client: leaseClient, Namespace: c.Locks.Namespace, Epochs: c.State, Identity: c.Locks.Identity,
-		TTL: c.Locks.TTL, Renew: c.Locks.Renew, Grace: c.Locks.Grace,
+		TTL: c.Locks.TTL, Renew: c.Locks.Renew, Grace: c.Locks.Grace, Clock: c.Locks.Clock,
 	})
 	if err != nil {
 		return nil, err

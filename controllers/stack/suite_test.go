@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -141,6 +142,7 @@ type operator struct {
 	cancel     func() // ends the context; nothing new is started from then on
 	stop       func() // returns when all work has ended
 
+	apiAway             atomic.Bool // the API server does not answer this operator
 	apiReads, apiWrites atomic.Int64
 	queries, writes     atomic.Int64
 }
@@ -151,6 +153,8 @@ type settings struct {
 	engine   func(Engine) Engine
 	state    func(State) State
 	plans    func(planstore.Plans) planstore.Plans
+	log      func(*reconcile.Request) logr.Logger // nil = none
+	locks    func(*Locks)
 }
 
 func withProvider(wrap func(providers.Provider) providers.Provider) func(*settings) {
@@ -186,22 +190,25 @@ func (l *land) operate(change ...func(*settings)) *operator {
 		engine:   func(e Engine) Engine { return e },
 		state:    func(s State) State { return s },
 		plans:    func(p planstore.Plans) planstore.Plans { return p },
+		locks:    func(*Locks) {},
 	}
 	for _, c := range change {
 		c(&set)
 	}
 	registry, err := providers.NewRegistry(providers.Count(set.provider(local.NewTenants(l.dataRoot, local.Quota{})), o.metrics.CountProviderCall))
 	l.Expect(err).NotTo(gomega.HaveOccurred())
+	leaseLocks := Locks{
+		REST: config, Namespace: l.leases, Identity: "test_" + uuid.NewString()[:8],
+		TTL: 6 * time.Second, Renew: 2 * time.Second, Grace: time.Second,
+	}
+	set.locks(&leaseLocks)
 	skip := true
 	o.reconciler, err = Setup(mgr, Config{
 		Engine: set.engine(&engine.Engine{Registry: registry, Now: time.Now, NewID: uuid.NewString, DrainGrace: 10 * time.Second}),
 		State:  set.state(store), Plans: set.plans(store.Plans()), Metrics: o.metrics,
-		Jitter: func(d time.Duration) time.Duration { return min(d, time.Second) }, // nobody wants to wait
-		Locks: Locks{
-			REST: config, Namespace: l.leases, Identity: "test_" + uuid.NewString()[:8],
-			TTL: 6 * time.Second, Renew: 2 * time.Second, Grace: time.Second,
-		},
-		Controller: controller.Options{SkipNameValidation: &skip, MaxConcurrentReconciles: 4},
+		Jitter:     func(d time.Duration) time.Duration { return min(d, time.Second) }, // nobody wants to wait
+		Locks:      leaseLocks,
+		Controller: controller.Options{SkipNameValidation: &skip, MaxConcurrentReconciles: 4, LogConstructor: set.log},
 	})
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	_ = o.reconciler.Secrets.Check(l.Context()) // as the manager does, store and API server being there or not
@@ -228,6 +235,8 @@ type counting struct {
 
 func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
+	case c.o.apiAway.Load():
+		return nil, errors.New("connection refused")
 	case r.Method != http.MethodGet:
 		c.o.apiWrites.Add(1)
 	case !r.URL.Query().Has("watch"):

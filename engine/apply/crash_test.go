@@ -42,6 +42,16 @@ func (b *bench) breaking(name string) {
 	}
 }
 
+// refusing lets every call of an operation fail.
+func refusing(op string) func(context.Context, string, *model.Request) error {
+	return func(_ context.Context, called string, _ *model.Request) error {
+		if called == op {
+			return errBroken
+		}
+		return nil
+	}
+}
+
 // outputsOf declares one output per resource, so that the last phase has work.
 func outputsOf(nodes []ir.Node) []ir.Output {
 	var outputs []ir.Output

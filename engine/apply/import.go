@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -219,6 +220,8 @@ func (x *importing) refusal(declared *ir.Node, node *ImportedNode, r ImportReque
 		return Blocked, "it refers to what is not recorded: " + model.Listed(missing, ", ") + "; import that first"
 	case x.Schemas.Type(declared.Type) == nil:
 		return Blocked, "the type '" + declared.Type + "' is unknown; use a release that has it"
+	case r.IDField != "" && !computed(x.Schemas.Type(declared.Type), r.IDField):
+		return Blocked, fmt.Sprintf("its type has no output '%.80s' that an id could be put on", r.IDField)
 	case field != nil && r.ExternalID == "":
 		return Blocked, "it is found by its '" + *field + "'; give that id"
 	case field == nil && r.ExternalID != "":
@@ -237,6 +240,12 @@ func identityField(schema *model.ResourceType, override string) *string {
 	default:
 		return nil
 	}
+}
+
+// computed reports whether a type has an output of that name (RF-13).
+func computed(schema *model.ResourceType, name string) bool {
+	f := schema.Field(name)
+	return f != nil && f.Mutability == model.Computed
 }
 
 // row is what an apply would write of the node, its outputs aside.

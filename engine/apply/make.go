@@ -155,7 +155,31 @@ func (x *execution) update(ctx context.Context, c *plan.Change) error {
 	if err != nil {
 		return err
 	}
+	if c.Prior.InputHash == "" && x.movedOn(c.Prior, row, inputs) {
+		x.putOff(c)
+		return nil
+	}
 	return x.updateWith(ctx, c, inputs, row)
+}
+
+// movedOn reports whether what a node is to become is another object: a row that is marked
+// for a look is planned as an update also where what it refers to changes in the same run
+// and only now it shows that no update can do it.
+func (x *execution) movedOn(prior, row *state.Row, inputs map[string]any) bool {
+	if prior.Kind == model.KindData {
+		return false
+	}
+	same, known := x.identities(prior, row, inputs)
+	return known && !same
+}
+
+// putOff leaves a node and its mark as they are: the next plan shows the replace that it
+// needs, which nobody has seen in this one.
+func (x *execution) putOff(c *plan.Change) {
+	x.note(func() {
+		x.report.Downgraded[c.NodeID] = string(plan.Noop)
+		x.report.Noop = append(x.report.Noop, c.NodeID)
+	})
 }
 
 // updateWith poisons the row before the call: if the run dies and the config goes back to

@@ -34,8 +34,11 @@ func (x *execution) replaceFirst(ctx context.Context, c *plan.Change, inputs map
 // back to the old half, that is taken back.
 func (x *execution) finishFirst(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
 	primary, old := x.plan.Snapshot.Rows[c.NodeID], c.PendingDestroy.Row
-	back, _ := x.identities(old, row, inputs)
-	if back && old.Status != state.StatusCreated || !back && x.oneObject(old, inputs) {
+	back, known := x.identities(old, row, inputs)
+	switch {
+	case back && old.Status != state.StatusCreated, // it may be gone, and its attempt spent
+		!back && !known, // the new half might take the old one over, which then goes
+		!back && x.oneObject(old, inputs):
 		return x.finish(ctx, c, inputs, row)
 	}
 	if primary != nil && x.movedAway(primary, row, inputs) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/apply/applytest"
+	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -30,6 +31,25 @@ func newCrashModel(t rapid.TB) *crashModel {
 	b, _ := vaulted(t, secrets)
 	b.watched = true
 	return &crashModel{bench: b, secrets: secrets}
+}
+
+// without takes a safeguard out of all runs to come.
+func (m *crashModel) without(x *mutant) *crashModel {
+	if x == nil {
+		return m
+	}
+	m.watched, m.deaf = false, x.deaf
+	adjust := m.adjust
+	m.adjust = func(r *apply.Run) {
+		adjust(r)
+		store, find := r.Store, r.Provider
+		r.Store = mutantStore{store, x}
+		r.Provider = func(name string) (apply.Provider, bool) {
+			p, ok := find(name)
+			return mutantProvider{p, x}, ok
+		}
+	}
+	return m
 }
 
 // play runs a history: its middle part is killed, and if again is set, so is the run after
@@ -52,17 +72,40 @@ func (m *crashModel) play(h applytest.History, kill, again *applytest.Kill) (kil
 	return killed, killedAgain
 }
 
-// end applies a config to its end. A secret that rotated reaches what reads it in one run,
-// and what was made from that, step by step, in later ones (DF-13, DF-20).
+// end applies a config to its end. One run does it, but for two things: what a secret that
+// rotated leads to comes with the next runs (DF-13, DF-20), and so does a replace that only
+// turned out on the way to be needed, which no plan may leave to chance.
 func (m *crashModel) end(c applytest.Config) {
 	m.Helper()
 	nodes := c.Nodes()
-	for range m.rotations * len(nodes) {
+	for left := m.rotations * len(nodes); left > 0 || m.putOff(c); left-- {
 		m.mustApply(nodes, outputsOf(nodes)...)
 		m.judge()
 	}
 	m.rotations = 0
 	m.convergeTo(nodes, c.Things(m.secrets))
+}
+
+// putOff reports whether a plan updates what was marked for a look and refers to something
+// that it changes.
+func (m *crashModel) putOff(c applytest.Config) bool {
+	nodes := c.Nodes()
+	changes := map[string]*plan.Change{}
+	p := m.plan(compiled(m, nodes, outputsOf(nodes)...))
+	for i := range p.Changes {
+		changes[p.Changes[i].NodeID] = &p.Changes[i]
+	}
+	for _, change := range changes {
+		if change.Action != plan.Update || change.Prior.InputHash != "" {
+			continue
+		}
+		for _, ref := range model.References(change.Desired.Properties["key"]) {
+			if changes[ref.NodeID].Pending() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rotate changes the secret.
@@ -129,23 +172,44 @@ func drawHistory(t *rapid.T) applytest.History {
 }
 
 // everywhere plays a history once for each of its steps, and is killed before or after it.
-func everywhere(t rapid.TB, h applytest.History, again func(step int) *applytest.Kill) (points int) {
+func everywhere(t rapid.TB, h applytest.History, x *mutant) (points int) {
 	t.Helper()
+	kill := &applytest.Kill{}
+	defer func() {
+		if t.Failed() {
+			t.Logf("killed at step %d, after %v: %v", kill.At, kill.After, h)
+		}
+	}()
 	for _, after := range []bool{false, true} {
 		killed := true
-		for step := 0; killed; step++ {
-			killed, _ = newCrashModel(t).play(h, &applytest.Kill{At: step, After: after}, again(step))
+		for step := 0; killed && !t.Failed(); step++ {
+			kill = &applytest.Kill{At: step, After: after}
+			killed, _ = newCrashModel(t).without(x).play(h, kill, nil)
 			points++
-			if t.Failed() {
-				t.Fatalf("killed at step %d, after %v: %v", step, after, h)
-			}
 		}
 		points-- // it survived
 	}
 	return points
 }
 
-func once(int) *applytest.Kill { return nil }
+// twice does the same with the run that comes after it, for each pair of steps.
+func twice(t rapid.TB, h applytest.History) {
+	t.Helper()
+	kill, again := &applytest.Kill{}, &applytest.Kill{}
+	defer func() {
+		if t.Failed() {
+			t.Logf("killed at step %d, and again at step %d: %v", kill.At, again.At, h)
+		}
+	}()
+	killed := true
+	for step := 0; killed; step++ {
+		killedAgain := true
+		for next := 0; killedAgain && !t.Failed(); next++ {
+			kill, again = &applytest.Kill{At: step}, &applytest.Kill{At: next}
+			killed, killedAgain = newCrashModel(t).play(h, kill, again)
+		}
+	}
+}
 
 // TestCrashOfGeneratedHistories is the law of crashes: a run may die at any instant, the next
 // one makes the world as declared, and at every moment between all that exists is recorded or
@@ -153,7 +217,7 @@ func once(int) *applytest.Kill { return nil }
 func TestCrashOfGeneratedHistories(t *testing.T) {
 	graphs, points := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		points += everywhere(rt, drawHistory(rt), once)
+		points += everywhere(rt, drawHistory(rt), nil)
 		graphs++
 	})
 	t.Logf("%d graphs, killed at %d points", graphs, points)
@@ -163,13 +227,12 @@ func TestCrashOfGeneratedHistories(t *testing.T) {
 func TestCrashAfterACrash(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := drawHistory(rt)
+		rt.Logf("%v", h)
 		for range 5 {
 			draw := func(label string) *applytest.Kill {
 				return &applytest.Kill{At: rapid.IntRange(0, 20).Draw(rt, label), After: rapid.Bool().Draw(rt, label+", after")}
 			}
-			if newCrashModel(rt).play(h, draw("killed at"), draw("killed again at")); rt.Failed() {
-				rt.Fatalf("%v", h)
-			}
+			newCrashModel(rt).play(h, draw("killed at"), draw("killed again at"))
 		}
 	})
 }
@@ -254,4 +317,79 @@ func TestGeneratedHistoriesReachEverything(t *testing.T) {
 		}
 	}
 	t.Logf("%v", seen)
+}
+
+// TestHistoriesThatWentWrong: what generated histories found, killed at each step, and again
+// at each step of the next run.
+func TestHistoriesThatWentWrong(t *testing.T) {
+	text := func(s string) applytest.Expr { return applytest.Expr{Text: s} }
+	of := func(name, output string) applytest.Expr { return applytest.Expr{Of: name, Output: output} }
+	secret := applytest.Expr{Secret: applytest.Secret}
+	thing := func(name string, key, value applytest.Expr) applytest.Decl {
+		return applytest.Decl{Name: name, Type: applytest.Thing, Key: key, Value: value}
+	}
+	bucket := func(name string, key, value applytest.Expr) applytest.Decl {
+		return applytest.Decl{Name: name, Type: applytest.Bucket, Key: key, Value: value, CreateFirst: true}
+	}
+	chain := func(key string) applytest.Config {
+		return applytest.Config{thing("a", text(key), text("1")), thing("b", text("k"), of("a", "id")), thing("c", text("k"), of("b", "sum"))}
+	}
+	held := applytest.Config{thing("a", text("k"), secret)}
+	broken := func(h applytest.History, then applytest.Config) applytest.History {
+		h.Instead = then
+		return h
+	}
+	for _, c := range []struct {
+		reason string
+		h      applytest.History
+	}{
+		{"an undo that gives its node another id dies before the dependents of its dependents are marked (EX-27)",
+			broken(breaking(chain("k"), chain("k2")), chain("k"))},
+		{"a delete that died may have spent the attempt of a create that died", applytest.History{
+			From: applytest.Config{}, To: chain("k"), Instead: applytest.Config{}}},
+		{"what may be deleted is wanted again", applytest.History{From: chain("k"), To: applytest.Config{}, Instead: chain("k")}},
+		{"the old half of an interrupted replace is wanted again, and its name was no secret when it was made", applytest.History{
+			From:    applytest.Config{thing("a", text("k"), text("1")), bucket("c", applytest.Expr{Text: "c-", Of: "a", Output: "sum"}, secret)},
+			To:      applytest.Config{thing("a", text("k"), secret), bucket("c", text("c-k"), of("a", "id"))},
+			Instead: applytest.Config{thing("a", text("k"), text("1")), bucket("c", applytest.Expr{Text: "c-", Of: "a", Output: "sum"}, secret)},
+			Rotates: true}},
+		{"what died in an update is to be another object, as what it is named after changes", applytest.History{
+			From:    applytest.Config{thing("a", text("k"), text("1")), bucket("c", applytest.Expr{Text: "c-", Of: "a", Output: "sum"}, text("1"))},
+			To:      applytest.Config{thing("a", text("k"), text("1")), bucket("c", applytest.Expr{Text: "c-", Of: "a", Output: "sum"}, text("2"))},
+			Instead: applytest.Config{thing("a", text("k"), text("2")), bucket("c", applytest.Expr{Text: "c-", Of: "a", Output: "sum"}, text("2"))}}},
+		{"an undo cannot give a secret back that has rotated", applytest.History{
+			From: held, To: breaking(held, held).To, Instead: held, Rotates: true, Rollback: true,
+			Fate: applytest.Fate{Ends: applytest.Fails, Node: "z"}}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			everywhere(t, c.h, nil)
+			twice(t, c.h)
+		})
+	}
+}
+
+// TestUpdateThatTurnsOutToBeAReplace: what a plan shows as an update is not replaced, and not
+// updated into something that it cannot become; the next plan shows the replace.
+func TestUpdateThatTurnsOutToBeAReplace(t *testing.T) {
+	declared := func(value string) []ir.Node {
+		return []ir.Node{thing("a", "k", value), node("s:test.Bucket:b", map[string]any{"key": ref("a", "sum"), "value": "1"})}
+	}
+	const id = "s:test.Bucket:b"
+	b := serial(t, declared("1"))
+	row := b.snapshot().Rows[id]
+	row.InputHash = ""
+	if err := b.store.Commit(t.Context(), partition, b.handle.fence, state.Batch{PutRows: []*state.Row{row}}); err != nil {
+		t.Fatal(err)
+	}
+	report := b.mustApply(declared("2"))
+	b.wantCalls("update a")
+	if report.Downgraded[id] != string(plan.Noop) || !slices.Contains(report.Noop, id) {
+		t.Errorf("report %+v", report)
+	}
+	if left := pending(b.plan(compiled(t, declared("2")))); !slices.Equal(left, []string{"replace " + id}) {
+		t.Errorf("the next plan: %v", left)
+	}
+	b.mustApply(declared("2"))
+	b.wantCalls("delete b", "create b")
+	b.steady(declared("2"))
 }

@@ -2,7 +2,6 @@ package apply_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -10,9 +9,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/apply/applytest"
-	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
-	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -28,26 +25,28 @@ func (t *trial) Error(...any)          { t.failed = true }
 func (t *trial) Errorf(string, ...any) { t.failed = true }
 func (t *trial) Fatal(...any)          { t.failed = true; panic(gaveUp{}) }
 func (t *trial) Fatalf(string, ...any) { t.failed = true; panic(gaveUp{}) }
+func (t *trial) Failed() bool          { return t.failed }
+func (t *trial) Logf(string, ...any)   {}
 
-// mutant is a store and a provider that take one safeguard out of every run.
+// mutant is a store, a provider and a reader that take one safeguard out of every run.
 type mutant struct {
-	name     string
-	batch    func(b *state.Batch)    // what is written instead; nil = what was meant
-	request  func(r *model.Request)  // what the provider is told instead; nil = what was meant
-	from, to []ir.Node               // of the run that is killed
-	instead  []ir.Node               // what the next run is to make
-	broken   bool                    // the run fails at its end, and rolls back
-	drops    func(r *state.Row) bool // rows that are not written; nil = all are
+	name    string
+	drops   func(r *state.Row) bool // rows that are not written; nil = all are
+	batch   func(b *state.Batch)    // what is written instead; nil = what was meant
+	request func(r *model.Request)  // what the provider is told instead; nil = what was meant
+	deaf    bool                    // nobody reads what plans name
+	shows   applytest.History       // that goes wrong without the safeguard
 }
 
 type mutantStore struct {
 	state.Writer
-	m mutant
+	m *mutant
 }
 
 func (s mutantStore) Commit(ctx context.Context, p string, f model.Fence, batch state.Batch) error {
+	batch.PutRows = slices.Clone(batch.PutRows)
 	if s.m.drops != nil {
-		batch.PutRows = slices.DeleteFunc(slices.Clone(batch.PutRows), s.m.drops)
+		batch.PutRows = slices.DeleteFunc(batch.PutRows, s.m.drops)
 	}
 	if s.m.batch != nil {
 		s.m.batch(&batch)
@@ -57,7 +56,7 @@ func (s mutantStore) Commit(ctx context.Context, p string, f model.Fence, batch 
 
 type mutantProvider struct {
 	apply.Provider
-	m mutant
+	m *mutant
 }
 
 func (p mutantProvider) Create(ctx context.Context, r *model.Request) (model.Outputs, error) {
@@ -67,83 +66,97 @@ func (p mutantProvider) Create(ctx context.Context, r *model.Request) (model.Out
 	return p.Provider.Create(ctx, r)
 }
 
-func writtenAhead(r *state.Row) bool  { return r.Status == state.StatusCreating }
-func poisoned(r *state.Row) bool      { return r.Status == state.StatusCreated && r.InputHash == "" }
-func markedGone(r *state.Row) bool    { return r.Status == state.StatusCreating && r.InputHash == "" }
-func noEntries(b *state.Batch)        { b.PutPending = nil }
-func noAttempt(r *model.Request)      { r.Attempt = "" }
-func withoutOutputs(r *model.Request) { r.Prior = nil }
+func writtenAhead(r *state.Row) bool { return r.Status == state.StatusCreating }
+func poisoned(r *state.Row) bool     { return r.Status == state.StatusCreated && r.InputHash == "" }
+func markedGone(r *state.Row) bool   { return r.Status == state.StatusCreating && r.InputHash == "" }
+func noEntries(b *state.Batch)       { b.PutPending = nil }
+
+// noAttempt lets no row that is being created keep its token.
+func noAttempt(b *state.Batch) {
+	for i, row := range b.PutRows {
+		if row.Status == state.StatusCreating {
+			forgetful := *row
+			forgetful.Attempt = ""
+			b.PutRows[i] = &forgetful
+		}
+	}
+}
+
+// nameless is a call that tells a provider neither attempt nor outputs.
+func nameless(r *model.Request) { r.Attempt, r.Prior = "", nil }
+
+// one is a config of a node a.
+func one(kind, key, value string, createFirst bool) applytest.Config {
+	return applytest.Config{{Name: "a", Type: kind, Key: applytest.Expr{Text: key}, Value: applytest.Expr{Text: value}, CreateFirst: createFirst}}
+}
+
+// breaking adds to a config a node that comes last and cannot be made.
+func breaking(from, to applytest.Config) applytest.History {
+	z := applytest.Decl{Name: "z", Type: applytest.Thing, Key: applytest.Expr{Text: "k"}, Value: applytest.Expr{Text: "1"}}
+	for _, d := range to {
+		z.After = append(z.After, d.Name)
+	}
+	to = append(slices.Clone(to), z)
+	return applytest.History{From: from, To: to, Instead: to, Rollback: true, Fate: applytest.Fate{Ends: applytest.Fails, Node: "z"}}
+}
+
+// mutants are the safeguards of a run, each taken out.
+func mutants() []mutant {
+	a, nothing := func(key, value string) applytest.Config { return one(applytest.Thing, key, value, false) }, applytest.Config{}
+	first := func(key string) applytest.Config { return one(applytest.Thing, key, "1", true) }
+	ticket := one(applytest.Ticket, "k", "1", false)
+	back := func(from, to applytest.Config) applytest.History {
+		return applytest.History{From: from, To: to, Instead: from}
+	}
+	on := func(from, to applytest.Config) applytest.History {
+		return applytest.History{From: from, To: to, Instead: to}
+	}
+	return []mutant{
+		{name: "no write-ahead", drops: writtenAhead, shows: back(nothing, a("k", "1"))},
+		{name: "no attempt token in the row", batch: noAttempt, shows: on(nothing, a("k", "1"))},
+		{name: "no attempt token in the call", request: nameless, shows: on(nothing, a("k", "1"))},
+		{name: "no poison before an update", drops: poisoned, shows: back(a("k", "1"), a("k", "2"))},
+		{name: "no mark before a delete", drops: markedGone, shows: back(a("k", "1"), nothing)},
+		{name: "no record of the old half", batch: noEntries, shows: on(a("k", "1"), a("k2", "1"))},
+		{name: "no record of the old half beside the new one", batch: noEntries, shows: on(first("k"), first("k2"))},
+		{name: "no poison before the undo of an update", drops: poisoned, shows: breaking(a("k", "1"), a("k", "2"))},
+		{name: "no mark before the undo of a create", drops: markedGone, shows: breaking(nothing, a("k", "1"))},
+		{name: "nobody reads what may be left", deaf: true, shows: on(nothing, ticket)},
+	}
+}
+
+// fails reports whether a history fails somewhere.
+func (m *mutant) fails(t *testing.T, h applytest.History) bool {
+	tb := &trial{TB: t}
+	func() {
+		defer func() {
+			if p := recover(); p != nil && p != (gaveUp{}) {
+				panic(p)
+			}
+		}()
+		everywhere(tb, h, m)
+	}()
+	return tb.failed
+}
 
 // TestMutants takes each safeguard out in turn and demands that killing the run somewhere
-// shows it: a crash test that no missing safeguard fails proves nothing.
+// shows it, in a history that was made to show it and in one that was not: a crash test that
+// no missing safeguard fails proves nothing.
 func TestMutants(t *testing.T) {
-	a := func(key, value string) []ir.Node { return []ir.Node{thing("a", key, value)} }
-	for _, m := range []mutant{
-		{name: "no write-ahead", drops: writtenAhead, to: a("k", "1"), instead: []ir.Node{}},
-		{name: "no attempt token", request: func(r *model.Request) { noAttempt(r); withoutOutputs(r) }, to: a("k", "1"), instead: a("k", "1")},
-		{name: "no poison before an update", drops: poisoned, from: a("k", "1"), to: a("k", "2"), instead: a("k", "1")},
-		{name: "no mark before a delete", drops: markedGone, from: a("k", "1"), instead: a("k", "1")},
-		{name: "no record of the old half", batch: noEntries, from: a("k", "1"), to: a("k2", "1"), instead: a("k2", "1")},
-		{name: "no record of the old half beside the new one", batch: noEntries,
-			from: []ir.Node{first(thing("a", "k", "1"))}, to: []ir.Node{first(thing("a", "k2", "1"))}, instead: []ir.Node{first(thing("a", "k2", "1"))}},
-		{name: "no poison before the undo of an update", broken: true, drops: poisoned, from: a("k", "1"), to: a("k", "2"), instead: failing(a("k", "2"))},
-		{name: "no mark before the undo of a create", broken: true, drops: markedGone, to: a("k", "1"), instead: failing(a("k", "1"))},
-	} {
+	const enough = 200 // histories, always the same ones
+	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			whole := m
-			whole.batch, whole.request, whole.drops = nil, nil, nil
-			if where := whole.killed(t); where != "" {
-				t.Fatalf("with all safeguards the run killed at %s does not converge", where)
-			}
-			if m.killed(t) == "" {
+			everywhere(t, m.shows, nil)
+			if !m.fails(t, m.shows) {
 				t.Error("no crash point shows that the safeguard is missing")
 			}
+			for seed := range enough {
+				if h := rapid.Custom(drawHistory).Example(seed); m.fails(t, h) {
+					t.Logf("generated history %d shows it", seed)
+					return
+				}
+			}
+			t.Errorf("none of %d generated histories shows that the safeguard is missing", enough)
 		})
 	}
-}
-
-// killed kills the run at each of its steps and says where the next one did not put
-// everything right; "" if it always did.
-func (m mutant) killed(t *testing.T) string {
-	for _, after := range []bool{false, true} {
-		killed := true
-		for step := 0; killed; step++ {
-			var failed bool
-			if killed, failed = m.trial(t, &applytest.Kill{At: step, After: after}); failed {
-				return fmt.Sprintf("step %d, after %v", step, after)
-			}
-		}
-	}
-	return ""
-}
-
-func (m mutant) trial(t *testing.T, kill *applytest.Kill) (killed, failed bool) {
-	tb := &trial{TB: t}
-	defer func() {
-		if p := recover(); p != nil && p != (gaveUp{}) {
-			panic(p)
-		}
-		failed = tb.failed
-	}()
-	b := newBench(tb)
-	b.adjust = func(r *apply.Run) {
-		r.Parallelism = 1
-		b := *r
-		r.Store = mutantStore{b.Store, m}
-		r.Provider = func(name string) (apply.Provider, bool) {
-			p, ok := b.Provider(name)
-			return mutantProvider{p, m}, ok
-		}
-	}
-	b.mustApply(m.from)
-	to := m.to
-	if m.broken {
-		to = failing(to)
-		b.breaking("z")
-		b.onFailure = plan.OnFailureRollback
-	}
-	killed = b.crashing(kill, to)
-	b.world.before, b.onFailure = nil, plan.OnFailureHalt
-	b.converge(m.instead)
-	return killed, false
 }

@@ -93,7 +93,7 @@ func (x *execution) identities(left, row *state.Row, inputs map[string]any) (sam
 		if f.Mutability != model.Immutable {
 			continue
 		}
-		same, sure := plan.SameField(left, row, f.Name, was, inputs)
+		same, sure := plan.SameField(left, row, f.Name, was, inputs, x.Secrets.Digests)
 		if sure && !same {
 			return false, true
 		}

@@ -220,6 +220,8 @@ func TestImportAnswers(t *testing.T) {
 		{"what it refers to is not recorded", apply.ImportRequest{NodeID: idB, ExternalID: "i-2"}, apply.Blocked, idA, nil},
 		{"no id", apply.ImportRequest{NodeID: idA}, apply.Blocked, "'id'", nil},
 		{"an id that its type has no use for", apply.ImportRequest{NodeID: idNamed, ExternalID: "i-1"}, apply.Blocked, "by its name", nil},
+		{"an id on a field that is no output", apply.ImportRequest{NodeID: idA, ExternalID: "i-1", IDField: "key"}, apply.Blocked, "no output 'key'", nil},
+		{"an id on another output (T-194b)", apply.ImportRequest{NodeID: idA, ExternalID: "i-1", IDField: "sum"}, apply.NotFound, "", nil},
 		{"nothing there", apply.ImportRequest{NodeID: "s:test.Named:gone"}, apply.NotFound, "no such resource", nil},
 		{"a read that fails", apply.ImportRequest{NodeID: "s:test.Named:denied"}, apply.Blocked, "access denied", nil},
 		{"not as the config says", apply.ImportRequest{NodeID: idA, ExternalID: "i-3"}, apply.ImportDrifted, "not as the config says", nil},

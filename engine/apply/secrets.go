@@ -174,39 +174,38 @@ func (s Secrets) scrubbed(err error) error {
 	if err == nil {
 		return nil
 	}
-	clean, _ := s.clean(err)
+	_, clean := s.clean(err)
 	return clean
 }
 
 // clean also reports whether it had to change anything.
-func (s Secrets) clean(err error) (clean error, changed bool) {
-	var typed *model.Error
-	if errors.As(err, &typed) {
+func (s Secrets) clean(err error) (changed bool, clean error) {
+	if typed, ok := errors.AsType[*model.Error](err); ok {
 		return s.cleanError(typed)
 	}
 	if text := s.scrub(err.Error()); text != err.Error() {
-		return quiet{text, err}, true
+		return true, quiet{text, err}
 	}
-	return err, false
+	return false, err
 }
 
-func (s Secrets) cleanError(e *model.Error) (clean *model.Error, changed bool) {
+func (s Secrets) cleanError(e *model.Error) (changed bool, clean *model.Error) {
 	out := *e
 	out.Message, out.Hint, out.Note = s.scrub(e.Message), s.scrub(e.Hint), s.scrub(e.Note)
 	changed = out.Message != e.Message || out.Hint != e.Hint || out.Note != e.Note
 	if e.Cause != nil {
-		cause, changes := s.clean(e.Cause)
+		changes, cause := s.clean(e.Cause)
 		out.Cause, changed = cause, changed || changes
 	}
 	out.AlsoFailed = nil
 	for _, also := range e.AlsoFailed {
-		other, changes := s.cleanError(also)
+		changes, other := s.cleanError(also)
 		out.AlsoFailed, changed = append(out.AlsoFailed, other), changed || changes
 	}
 	if !changed {
-		return e, false
+		return false, e
 	}
-	return &out, true
+	return true, &out
 }
 
 // quiet is an error of others with another text.

@@ -60,6 +60,8 @@ func New(in Input) (*Plan, error) {
 		Force:    chosen.force,
 		Digests:  in.Secrets.Digests,
 		Unsealer: in.Secrets.Unsealer,
+
+		SkipSecrets: in.Secrets.Skip,
 	})
 	if err != nil {
 		return nil, err

@@ -197,6 +197,9 @@ func (d *differ) moved(c *candidate, field, digest string) (bool, error) {
 	if !salted && !strings.HasPrefix(digest, plainPrefix) {
 		return false, nil
 	}
+	if salted && d.in.SkipSecrets {
+		return false, nil
+	}
 	if salted && d.in.Digests == nil {
 		return false, model.Errorf(model.SecretsError, model.ClassUser,
 			"%s.%s was recorded with a salted digest, and there is no install key to compare it with; provide the key that wrote this state",

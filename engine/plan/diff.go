@@ -21,6 +21,8 @@ type DiffInput struct {
 	Force    []string      // ids to replace whatever they look like (DF-16)
 	Digests  SecretDigests // compares salted digests; nil = there is no install key
 	Unsealer Unsealer      // opens sealed outputs; nil = they are not readable
+	// SkipSecrets: whatever takes a key to compare counts as unmoved (cli.md 22).
+	SkipSecrets bool
 }
 
 // Diff decides what happens to every id of either side, sorted by id (DF-1…DF-17,
@@ -59,6 +61,7 @@ type work struct {
 	first    Action              // of the first pass, forced replaces included
 	verdict  verdict             // of the last pass so far
 	stale    bool                // depends on something that is made anew (DF-12)
+	reached  bool                // reads something that follows a value which moved earlier
 	named    bool                // to be replaced on demand
 	forced   bool                // for no other reason
 	pending  *state.PendingDestroy
@@ -228,9 +231,12 @@ func (d *differ) secondPass() {
 		if stale {
 			d.examine(c).stale = true
 		}
+		if d.isReached(c) {
+			d.examine(c).reached = true
+		}
 		switch {
 		case c.work == nil, c.pending != nil, c.forced, c.verdict.action == Create:
-		case c.verdict.action == Noop && !c.stale:
+		case c.verdict.action == Noop && !c.stale && !c.reached:
 		default:
 			c.verdict = d.classify(c, d.moves(c))
 			if c.named {
@@ -258,7 +264,24 @@ func (c *candidate) remade() bool {
 }
 
 // changesOutputs: the node may have other outputs after this run (DF-7).
-func (c *candidate) changesOutputs() bool { return c.work != nil && (c.first != Noop || c.stale) }
+func (c *candidate) changesOutputs() bool {
+	return c.work != nil && (c.first != Noop || c.stale || c.reached)
+}
+
+// isReached reports whether a node reads what follows a value that moved in an earlier run,
+// which did not get that far: the hashes do not tell of it, and one run must do (DF-15).
+func (d *differ) isReached(c *candidate) bool {
+	return c.row != nil && len(attributed(c.node, func(id string) bool {
+		up := d.find(id)
+		return up != nil && up != c && up.follows()
+	})) > 0
+}
+
+// follows: a value that moved earlier makes the node change although its hash is the desired
+// one (DF-11a), or was until that change began; or it reads what follows.
+func (c *candidate) follows() bool {
+	return c.work != nil && (c.reached || len(c.consumed.moved) > 0 && (c.row.InputHash == c.hash || c.row.InputHash == ""))
+}
 
 // moves says which upstreams of c count as moved (DF-7). A poisoned row is not
 // replaced for an upstream that keeps its identity.

@@ -41,18 +41,37 @@ func gives(values Values, property any, field, digest string, digests SecretDige
 // SameField compares a field of a recorded half with what the next row of its node is made
 // with. Where the half records a digest, that decides; else what its property gives, which
 // is not known if it does not resolve.
-func SameField(recorded, next *state.Row, field string, was, inputs map[string]any) (same, known bool) {
-	digest, then := recorded.RefDigests[field]
-	if then {
-		if now, ok := next.RefDigests[field]; ok {
-			return now == digest, true
-		}
-		now, ok := refDigest(inputs[field])
-		return ok && now == digest, true
+func SameField(recorded, next *state.Row, field string, was, inputs map[string]any, digests SecretDigests) (same, known bool) {
+	if digest, then := recorded.RefDigests[field]; then {
+		return sameDigest(digest, next.RefDigests[field], field, inputs, digests)
 	}
 	have, known := was[field]
 	if _, declared := recorded.Properties[field]; !declared {
 		known = true // absent then, as a field of a later release
 	}
 	return known && ir.Equal(have, inputs[field]), known
+}
+
+// sameDigest compares a recorded digest with that of the next row. They may be of different
+// forms, or of different keys: what everybody could know then may be made from a secret now.
+func sameDigest(recorded, next, field string, inputs map[string]any, digests SecretDigests) (same, known bool) {
+	salted, isSalted := strings.CutPrefix(recorded, saltedPrefix)
+	isPlain := strings.HasPrefix(recorded, plainPrefix)
+	switch {
+	case recorded == next:
+		return true, true
+	case isPlain && strings.HasPrefix(next, plainPrefix):
+		return false, true
+	case isPlain:
+		now, ok := refDigest(inputs[field])
+		return ok && now == recorded, true
+	case isSalted && digests != nil:
+		text, err := ir.CanonicalJSON(inputs[field])
+		if err != nil {
+			return false, true
+		}
+		same, err := digests.Matches(salted, string(text), refScope+field)
+		return same, err == nil
+	}
+	return false, false
 }

@@ -46,24 +46,47 @@ func TestRecordedInputs(t *testing.T) {
 func TestSameField(t *testing.T) {
 	const digest = "sha256:x"
 	inputs := map[string]any{"f": "one"}
+	up := model.Reference{NodeID: fileID, Output: "checksum"}
+	node := &ir.Node{ID: otherID, Type: "local.File", Properties: map[string]any{"f": up.Marker()}}
+	plain, err := plan.RefDigests(node, testSchemas(t), plan.Values{Output: func(model.Reference) (any, bool) { return "one", true }}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	salted := map[string]string{"f": "salted:salt"}
 	for _, tc := range []struct {
 		why            string
 		recorded, next map[string]string // digests
 		was            map[string]any
 		same, known    bool
+		digests        plan.SecretDigests
 	}{
-		{"two digests decide", map[string]string{"f": digest}, map[string]string{"f": digest}, map[string]any{"f": "two"}, true, true},
-		{"two digests that differ", map[string]string{"f": digest}, map[string]string{"f": "sha256:y"}, map[string]any{"f": "one"}, false, true},
-		{"a digest and a literal", map[string]string{"f": digest}, nil, map[string]any{"f": "one"}, false, true},
-		{"two literals", nil, nil, map[string]any{"f": "one"}, true, true},
-		{"two literals that differ", nil, nil, map[string]any{"f": "two"}, false, true},
-		{"what does not resolve is not known", nil, nil, map[string]any{}, false, false},
+		{"two digests decide", map[string]string{"f": digest}, map[string]string{"f": digest}, map[string]any{"f": "two"}, true, true, nil},
+		{"two digests that differ", map[string]string{"f": digest}, map[string]string{"f": "sha256:y"}, map[string]any{"f": "one"}, false, true, nil},
+		{"a digest and a literal", map[string]string{"f": digest}, nil, map[string]any{"f": "one"}, false, true, nil},
+		{"two literals", nil, nil, map[string]any{"f": "one"}, true, true, nil},
+		{"what has become a secret since, and is the same", plain, salted, map[string]any{}, true, true, saltedBy("salt")},
+		{"what has become a secret since, and is another", map[string]string{"f": digest}, salted, map[string]any{}, false, true, saltedBy("salt")},
+		{"what was a secret and is the same", salted, plain, map[string]any{}, true, true, saltedBy("salt")},
+		{"what was a secret and is another", map[string]string{"f": "salted:x"}, plain, map[string]any{}, false, true, saltedBy("salt")},
+		{"what was a secret and was salted with another key", map[string]string{"f": "salted:old"}, salted, map[string]any{}, true, true, saltedBy("old")},
+		{"what was a secret, and there is no key", salted, plain, map[string]any{}, false, false, nil},
+		{"two literals that differ", nil, nil, map[string]any{"f": "two"}, false, true, nil},
+		{"what does not resolve is not known", nil, nil, map[string]any{}, false, false, nil},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			row := &state.Row{Properties: map[string]any{"f": nil}, RefDigests: tc.recorded}
-			if same, known := plan.SameField(row, &state.Row{RefDigests: tc.next}, "f", tc.was, inputs); same != tc.same || known != tc.known {
+			if same, known := plan.SameField(row, &state.Row{RefDigests: tc.next}, "f", tc.was, inputs, tc.digests); same != tc.same || known != tc.known {
 				t.Errorf("same %v, known %v", same, known)
 			}
 		})
 	}
+}
+
+// saltedBy is key material under which "one" has one digest.
+type saltedBy string
+
+func (s saltedBy) Digest(string, string) (string, error) { return string(s), nil }
+
+func (s saltedBy) Matches(digest, text string, _ ...string) (bool, error) {
+	return digest == string(s) && text == `"one"`, nil
 }

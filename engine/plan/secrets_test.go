@@ -323,6 +323,14 @@ func TestSkippedSecrets(t *testing.T) {
 	}
 	_, err := p.ChangesetDigest()
 	checkRefusal(t, err, model.SecretsError, "no digest")
+	// What was made from a secret takes the key to compare, and there need be none.
+	snapshot = emptySnapshot()
+	perform(t, mustPlan(t, network(), snapshot), snapshot)
+	snapshot.Rows[netID].RefDigests["vpc_id"] = "salted:0"
+	p = mustPlan(t, network(), snapshot, func(in *plan.Input) { in.Secrets = plan.Secrets{Skip: true} })
+	if got := verdicts(p); len(got) > 0 || !strings.Contains(p.Text(), model.ShortID(netID)+"  [secret not checked]") {
+		t.Errorf("changes %v, text\n%s", got, p.Text())
+	}
 	if _, says := mustPlan(t, network(), emptySnapshot()).Payload()["secrets"]; says {
 		t.Error("a plan that looked at its secrets says that it did not")
 	}

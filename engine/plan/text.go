@@ -239,7 +239,7 @@ func (w *textWriter) writeChange(c *Change) {
 	if c.CreateBeforeDestroy {
 		tags = append(tags, "create before destroy")
 	}
-	if w.SecretsSkipped && c.Desired != nil && secret(c.Desired.Properties) {
+	if w.SecretsSkipped && c.unchecked() {
 		tags = append(tags, "secret not checked")
 	}
 	if c.StateOnly {
@@ -252,6 +252,24 @@ func (w *textWriter) writeChange(c *Change) {
 	}
 	w.WriteByte('\n')
 	w.writeFields(c)
+}
+
+// unchecked reports whether the node would be looked at with the help of a secret or of a key.
+func (c *Change) unchecked() bool {
+	if c.Desired == nil {
+		return false
+	}
+	if secret(c.Desired.Properties) {
+		return true
+	}
+	if c.Prior != nil {
+		for _, digest := range c.Prior.RefDigests {
+			if strings.HasPrefix(digest, saltedPrefix) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *Change) guardText() string {

@@ -12,6 +12,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
+// unchanged nodes are counted where they are many, unless they are asked for.
 func TestShowUnchanged(t *testing.T) {
 	c := newConfig()
 	for i := range 41 {

@@ -51,15 +51,17 @@ func nodesWithin(rest, whole any) bool {
 	if !ok {
 		return false
 	}
-	planned := make(map[any]map[string]any, len(w))
+	planned := make(map[string]map[string]any, len(w))
 	for _, v := range w {
-		if node, ok := v.(map[string]any); ok {
-			planned[node["id"]] = node
+		node, _ := v.(map[string]any)
+		if id, ok := node["id"].(string); ok {
+			planned[id] = node
 		}
 	}
 	for _, v := range r {
-		node, ok := v.(map[string]any)
-		if !ok || !sameChange(node, planned[node["id"]]) {
+		node, _ := v.(map[string]any)
+		id, ok := node["id"].(string)
+		if !ok || !sameChange(node, planned[id]) {
 			return false
 		}
 	}
@@ -69,7 +71,8 @@ func nodesWithin(rest, whole any) bool {
 func sameChange(node, planned map[string]any) bool {
 	for part, v := range node {
 		was, ok := planned[part]
-		if !ok || !ir.Equal(v, was) && !(part == "conditional" && was == true) {
+		mayDiffer := part == "conditional" && was == true
+		if !ok || !mayDiffer && !ir.Equal(v, was) {
 			return false
 		}
 	}
@@ -108,7 +111,7 @@ func outputsWithin(rest, whole any) bool {
 	retired, _ := r["retired"].([]any)
 	were, _ := w["retired"].([]any)
 	for _, key := range retired {
-		if !slices.Contains(were, key) {
+		if !slices.ContainsFunc(were, func(was any) bool { return ir.Equal(key, was) }) {
 			return false
 		}
 	}

@@ -128,6 +128,16 @@ func TestChecks(t *testing.T) {
 	if diff := cmp.Diff(want, mustRegistry(t, "", none, &vault{name: "plain"}).Checks(context.Background())); diff != "" {
 		t.Errorf("T-209, T-210 (-want +got):\n%s", diff)
 	}
+	// A session tells of the one that answers for handles which name none.
+	for byDefault, want := range map[string]Check{"": want[0], "plain": want[1]} {
+		session := NewSession(Options{Registry: mustRegistry(t, byDefault, none, &vault{name: "plain"})})
+		if got := session.Check(context.Background()); got != want {
+			t.Errorf("RF-27: the default %q: %+v", byDefault, got)
+		}
+	}
+	if got := NewSession(Options{}).Check(context.Background()); got.Status != StatusSkip {
+		t.Errorf("RF-27: without a provider: %+v", got)
+	}
 	if got := some.Check(context.Background()); got.Status != StatusOK || got.Detail != "2 patterns allow variables" {
 		t.Errorf("T-209: %+v", got)
 	}

@@ -128,15 +128,11 @@ func (w *writer) list(name string, texts []string) {
 
 func (w *writer) digests(name string, m map[string]string) {
 	w.key(name)
-	if len(m) == 0 {
-		w.out = append(w.out, "{}"...)
-		return
-	}
-	inner := writer{out: append(w.out, '{')}
+	w.out = append(w.out, '{')
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		inner.text(key, m[key])
+		w.text(key, m[key])
 	}
-	w.out = append(inner.out, '}')
+	w.out = append(w.out, '}')
 }
 
 func (w *writer) object(name string, m map[string]any) {

@@ -20,6 +20,8 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state/postgres"
 )
 
+const owner = "bench/bench"
+
 // parallelism of every apply that is measured.
 const parallelism = 64
 
@@ -75,7 +77,7 @@ func (s *site) apply(ctx context.Context, c *ir.Compilation) (applied, error) {
 	}
 	began := time.Now()
 	result, err := s.engine.Apply(ctx, engine.ApplyRequest{
-		Compilation: c, Partition: s.partition, Store: s.store, Owner: "bench/bench", OnFailure: plan.OnFailureHalt,
+		Compilation: c, Partition: s.partition, Store: s.store, Owner: owner, OnFailure: plan.OnFailureHalt,
 		Locker: &lease.Stored{Records: s.store, Partition: s.partition, Times: times},
 	})
 	took := time.Since(began)
@@ -89,8 +91,9 @@ func (s *site) apply(ctx context.Context, c *ir.Compilation) (applied, error) {
 	return a, nil
 }
 
-// noop is what finding out that nothing is to be done takes, piece by piece.
-type noop struct{ Load, Plan, Digest, Whole time.Duration }
+// noop is what finding out that nothing is to be done takes: piece by piece, as a whole,
+// and by what is remembered.
+type noop struct{ Load, Plan, Digest, Whole, Remembered time.Duration }
 
 // noop measures an apply of what is applied already.
 func (s *site) noop(ctx context.Context, c *ir.Compilation) (n noop, err error) {
@@ -102,18 +105,24 @@ func (s *site) noop(ctx context.Context, c *ir.Compilation) (n noop, err error) 
 	}{
 		{&n.Load, func() error { snapshot, err = s.store.Load(ctx, s.partition); return err }},
 		{&n.Plan, func() error {
-			p, err = s.engine.Plan(ctx, engine.PlanRequest{Compilation: c, Snapshot: snapshot, Owner: "bench/bench", OnFailure: plan.OnFailureHalt})
+			p, err = s.engine.Plan(ctx, engine.PlanRequest{Compilation: c, Snapshot: snapshot, Owner: owner, OnFailure: plan.OnFailureHalt})
 			return err
 		}},
 		{&n.Digest, func() error { _, err = p.ChangesetDigest(); return err }},
 		{&n.Whole, func() error {
 			a, err := s.apply(ctx, c)
-			if err == nil && a.Writes+int64(a.Nodes) > 0 {
-				err = fmt.Errorf("an apply of what is applied wrote %d times", a.Writes)
+			if err == nil && (a.Writes > 0 || a.Queries != loadQueries) {
+				err = fmt.Errorf("an apply of what is applied asked %d times and wrote %d times; want %d and 0", a.Queries, a.Writes, loadQueries)
 			}
 			return err
 		}},
+		{&n.Remembered, func() error { return s.remembered(ctx, c) }},
 	} {
+		if step.took == &n.Remembered {
+			if err := s.engine.Remember(ctx, s.partition, s.store, owner, p); err != nil {
+				return n, err
+			}
+		}
 		began := time.Now()
 		if err := step.do(); err != nil {
 			return n, err
@@ -121,6 +130,19 @@ func (s *site) noop(ctx context.Context, c *ir.Compilation) (n noop, err error) 
 		*step.took = time.Since(began)
 	}
 	return n, nil
+}
+
+// loadQueries is how many statements, sent together, read the state.
+const loadQueries = 4
+
+// remembered finds out by one query.
+func (s *site) remembered(ctx context.Context, c *ir.Compilation) error {
+	before := s.queries.Load()
+	unchanged, err := s.engine.Unchanged(ctx, engine.UnchangedRequest{Compilation: c, Partition: s.partition, Store: s.store, Owner: owner})
+	if asked := s.queries.Load() - before; err == nil && (!unchanged || asked != 1) {
+		err = fmt.Errorf("what is applied and remembered is unchanged: %t, after %d queries", unchanged, asked)
+	}
+	return err
 }
 
 // commitLatency is what one write takes that no other shares its commit with.

@@ -126,13 +126,14 @@ func (f *figures) nothing() noop {
 	return noop{
 		Load: median(func(n noop) time.Duration { return n.Load }), Plan: median(func(n noop) time.Duration { return n.Plan }),
 		Digest: median(func(n noop) time.Duration { return n.Digest }), Whole: median(func(n noop) time.Duration { return n.Whole }),
+		Remembered: median(func(n noop) time.Duration { return n.Remembered }),
 	}
 }
 
 // String is the row of the table.
 func (f *figures) String() string {
 	least, n := floor(f.Sync, f.Commit), f.nothing()
-	return fmt.Sprintf("| %s | %.0f | %.0f | %s | %s | %d | %.0f MB | %s | %s | %s | %s |",
+	return fmt.Sprintf("| %s | %.0f | %.0f | %s | %s | %d | %.0f MB | %s | %s | %s | %s | %s |",
 		f.Config, f.Create.NodesPerSecond(), least, short(f.Sync), short(f.Commit), f.Create.Writes, float64(f.Create.Peak)/1e6,
-		short(n.Load), short(n.Plan), short(n.Digest), short(n.Whole))
+		short(n.Load), short(n.Plan), short(n.Digest), short(n.Whole), short(n.Remembered))
 }

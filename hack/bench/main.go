@@ -65,8 +65,8 @@ func runApplies(ctx context.Context, w io.Writer, count int) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // an empty folder that is left over hurts nobody
-	fmt.Fprintln(w, "| config/resources | durable nodes/s | demanded | fdatasync | commit alone | commits | peak memory | nothing to do: load | plan | digest | whole |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| config/resources | durable nodes/s | demanded | fdatasync | commit alone | commits | peak memory | nothing to do: load | plan | digest | whole | remembered |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, config := range []string{"nulls", "ids"} {
 		dsn, err := server.NewDatabase(ctx)
 		if err != nil {

@@ -1,8 +1,7 @@
 // Command conformance runs conformance vectors through the engine:
 //
-//	go run ./hack/conformance            the repository's own copy, against pending.txt
-//	go run ./hack/conformance DIR...     any folder of cases, or one case; nothing is pending
-//	go run ./hack/conformance -list-failing > hack/conformance/pending.txt
+//	go run ./hack/conformance            the repository's own copy
+//	go run ./hack/conformance DIR...     any folder of cases, or one case
 //
 // It prints each failure with its differences and closes with "N passed, N failed",
 // counted in facets: what a case says about one thing (its hashes, its plan, one
@@ -21,21 +20,19 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
 
-// Where the repository keeps its copy of the vectors and what it cannot do yet.
 const (
-	ownVectors  = "engine/testdata/conformance"
-	ownPending  = "hack/conformance/pending.txt"
-	workerFlag  = "worker"
-	failingFlag = "list-failing"
+	// ownVectors is where the repository keeps its copy.
+	ownVectors = "engine/testdata/conformance"
+	workerFlag = "worker"
 )
 
 func main() {
 	worker := flag.Bool(workerFlag, false, "answer for cases named on standard input (used by the command itself)")
-	failing := flag.Bool(failingFlag, false, "print what fails in the form of pending.txt")
 	flag.Parse()
 	if *worker {
 		if err := serve(os.Stdin, os.NewFile(answers, "answers")); err != nil {
@@ -45,7 +42,7 @@ func main() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	ok, err := run(ctx, os.Stdout, flag.Args(), *failing)
+	ok, err := run(ctx, os.Stdout, flag.Args())
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
@@ -55,20 +52,14 @@ func main() {
 	}
 }
 
-// run reports whether every facet passed, or is pending where that counts.
-func run(ctx context.Context, w io.Writer, dirs []string, listFailing bool) (bool, error) {
-	expected := &pendingList{}
+// run reports whether every facet passed.
+func run(ctx context.Context, w io.Writer, dirs []string) (bool, error) {
 	if len(dirs) == 0 {
 		root, err := moduleRoot()
 		if err != nil {
 			return false, err
 		}
 		dirs = []string{filepath.Join(root, ownVectors)}
-		if !listFailing {
-			if expected, err = readPending(filepath.Join(root, ownPending)); err != nil {
-				return false, err
-			}
-		}
 	}
 	cases, err := findCases(dirs)
 	if err != nil {
@@ -76,29 +67,15 @@ func run(ctx context.Context, w io.Writer, dirs []string, listFailing bool) (boo
 	}
 	out := bufio.NewWriter(w)
 	defer out.Flush()
-	if listFailing {
-		fmt.Fprintln(out, "# What is not supported yet, a case or a facet of one a line; CONTRIBUTING.md says how it is used.")
-		err := runAll(ctx, cases, caseTimeout, func(c *testCase, results []result) { printFailing(out, c, results) })
-		return err == nil, err
-	}
-
-	passed, failed, pending := 0, 0, 0
+	passed, failed := 0, 0
 	err = runAll(ctx, cases, caseTimeout, func(c *testCase, results []result) {
-		v := expected.judge(c.name, results)
-		passed += v.passed
-		failed += len(v.failed)
-		pending += v.pending
-		printFailures(out, c, v.failed)
+		wrong := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.Diff == "" })
+		passed += len(results) - len(wrong)
+		failed += len(wrong)
+		printFailures(out, c, wrong)
 	})
 	if err != nil {
 		return false, err
-	}
-	for _, line := range expected.unused() {
-		failed++
-		fmt.Fprintf(out, "FAIL %s: pending, but there is no such case or facet\n", line)
-	}
-	if pending > 0 {
-		fmt.Fprintf(out, "%d pending\n", pending)
 	}
 	fmt.Fprintf(out, "%d passed, %d failed\n", passed, failed)
 	return failed == 0, nil

@@ -3,6 +3,7 @@
 //
 // The test binary is its own operator: started with a role in its environment, it opens
 // the real Postgres store, takes the fence of a partition, runs one apply over the real
-// local provider and kills itself with SIGKILL at a given step. The tests must never
-// look into a package; they see what a person would see: files, rows and the next plan.
+// local provider or over a cloud that lies in a file, and kills itself with SIGKILL at a
+// given step. The tests must never look into a package; they see what a person would see:
+// what exists, rows and the next plan.
 package e2e

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/apply/applytest"
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
@@ -32,12 +33,19 @@ type order struct {
 	Config    string // "" = destroy what is recorded, from state alone
 	KillAt    int    // the step at which the process kills itself, from 1; 0 = never
 	Omit      string // what the store loses on purpose
+
+	Cloud    string         // the file of a cloud; "" = there is none
+	Secret   string         // the value of the secret that its configs read
+	Fate     applytest.Fate // what happens to the run in a call for a node
+	Rollback bool           // what a run that fails does, else it halts
 }
 
 // What a store may lose, to prove that the tests see it.
 const (
 	omitPending    = "pending destroys"
 	omitWriteAhead = "rows written ahead"
+	omitPoison     = "marks on rows that are about to change"
+	omitAttempts   = "attempts"
 )
 
 const namespace = "team-a"
@@ -67,15 +75,21 @@ func openStore(ctx context.Context, dsn string) (*postgres.Store, error) {
 
 // run is one apply, or one destroy, as the operator makes it.
 func (o order) run(ctx context.Context, store *postgres.Store, s *steps) error {
-	e, err := newEngine(o.DataRoot, s)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e, err := o.engine(s, cancel)
+	if err != nil {
+		return err
+	}
+	session, err := o.session()
 	if err != nil {
 		return err
 	}
 	stepped := steppedStore{Store: store, steps: s, omit: o.Omit}
 	lock := takeover{store, o.Partition}
 	if o.Config == "" {
-		_, err := e.Destroy(ctx, engine.DestroyRequest{Partition: o.Partition, Store: stepped, Locker: lock, Owner: o.owner()})
-		return err
+		_, err := e.Destroy(ctx, engine.DestroyRequest{Partition: o.Partition, Store: stepped, Locker: lock, Owner: o.owner(), Secrets: session})
+		return o.met(err)
 	}
 	compilation, err := e.Compile(ctx, engine.Source{Filename: "infra.py", Text: o.Config}, engine.CompileOptions{})
 	if err != nil {
@@ -83,14 +97,29 @@ func (o order) run(ctx context.Context, store *postgres.Store, s *steps) error {
 	}
 	_, err = e.Apply(ctx, engine.ApplyRequest{
 		Compilation: compilation, Partition: o.Partition, Store: stepped, Locker: lock,
-		Owner: o.owner(), OnFailure: plan.OnFailureHalt,
+		Owner: o.owner(), OnFailure: o.onFailure(), Secrets: session, Recorder: session.Recorder(),
 	})
-	return err
+	return o.met(err)
 }
 
-// newEngine works on one node at a time, so that the steps of two equal runs are equal.
-func newEngine(dataRoot string, s *steps) (*engine.Engine, error) {
-	registry, err := providers.NewRegistry(steppedProvider{local.NewTenants(dataRoot, local.Quota{}), s})
+func (o order) onFailure() string {
+	if o.Rollback {
+		return plan.OnFailureRollback
+	}
+	return plan.OnFailureHalt
+}
+
+// engine works on one node at a time, so that the steps of two equal runs are equal.
+func (o order) engine(s *steps, cancel context.CancelCauseFunc) (*engine.Engine, error) {
+	all := []providers.Provider{steppedProvider{local.NewTenants(o.DataRoot, local.Quota{}), s}}
+	if o.Cloud != "" {
+		c, err := openCloud(o.Cloud)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, steppedProvider{fated{c, o.Fate, cancel}, s})
+	}
+	registry, err := providers.NewRegistry(all...)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +194,15 @@ func (s steppedStore) Commit(ctx context.Context, partition string, fence model.
 		batch.PutPending = nil
 	case omitWriteAhead:
 		batch.PutRows = slices.DeleteFunc(slices.Clone(batch.PutRows), func(r *state.Row) bool { return r.Status == state.StatusCreating })
+	case omitPoison:
+		batch.PutRows = slices.DeleteFunc(slices.Clone(batch.PutRows), func(r *state.Row) bool { return r.InputHash == "" })
+	case omitAttempts:
+		rows := make([]*state.Row, len(batch.PutRows))
+		for i, r := range batch.PutRows {
+			rows[i] = r.Clone()
+			rows[i].Attempt = ""
+		}
+		batch.PutRows = rows
 	}
 	return s.steps.around(action, func() error { return s.Store.Commit(ctx, partition, fence, batch) })
 }
@@ -220,9 +258,13 @@ func (p steppedProvider) Delete(ctx context.Context, r *model.Request) error {
 	return p.steps.around(call("delete", r), func() error { return p.Provider.Delete(ctx, r) })
 }
 
-// call describes a call by the file that it is about: a delete's is the recorded one.
+// call describes a call by the file that it is about: a delete's is the recorded one. What
+// is no file has the name of its node.
 func call(op string, r *model.Request) step {
-	path, _ := r.Inputs["path"].(string)
+	path, ok := r.Inputs["path"].(string)
+	if !ok {
+		path = r.Node.Name
+	}
 	if op == "delete" && r.Prior != nil {
 		if recorded, ok := r.Prior.Outputs["path"].(string); ok {
 			path = recorded

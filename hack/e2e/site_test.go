@@ -49,12 +49,13 @@ func newDatabase(t *testing.T) database {
 type config struct {
 	nodes string
 	files map[string]string
+	whole string // a text that is a config already
 }
 
 // text is the whole config; that of nothing is empty and stands for a destroy.
 func (c config) text() string {
 	if c.nodes == "" {
-		return ""
+		return c.whole
 	}
 	return "from atlantide.core import Stack\nfrom atlantide.providers.local import File\n\n" +
 		"with Stack('s', region='eu-north-1'):\n    " + strings.ReplaceAll(strings.TrimSpace(c.nodes), "\n", "\n    ") + "\n"
@@ -186,7 +187,7 @@ func (s *site) faults(c config) []string {
 // plan is what the next run would do.
 func (s *site) plan(c config, snapshot *state.Snapshot) *plan.Plan {
 	s.Helper()
-	e, err := newEngine(s.template.DataRoot, &steps{})
+	e, err := s.template.engine(&steps{}, nil)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# long.sh FUZZTIME: what is too slow for every run: properties with many more examples, the race detector, long fuzzing.
+# long.sh FUZZTIME: what is too slow for every run: properties with many more examples, the tests behind the build tag
+# "long", the race detector, long fuzzing.
 set -euo pipefail
 
 properties=$(go list -f '{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$.ImportPath}}
@@ -9,6 +10,13 @@ if [ -n "$properties" ]; then
   echo "== properties, 10,000 examples each"
   # shellcheck disable=SC2086 # a list of packages
   go test -count=1 -timeout 60m $properties -args -rapid.checks=10000
+fi
+
+long=$(grep -rl --include='*_test.go' '^//go:build long$' . | xargs -r -n1 dirname | sort -u)
+if [ -n "$long" ]; then
+  echo "== packages with tests that are only long"
+  # shellcheck disable=SC2086 # a list of packages
+  go test -tags long -count=1 -timeout 60m $long
 fi
 
 if command -v cc >/dev/null; then

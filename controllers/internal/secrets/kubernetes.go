@@ -2,11 +2,12 @@ package secrets
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -96,7 +97,7 @@ func (k *reader) read(ctx context.Context, at place) (map[string]secrets.Text, e
 	if err != nil {
 		return nil, passing("no client to read Secrets of namespace '%s' with: %w", k.namespace, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := unlogged(ctx)
 	defer cancel()
 	secret, err := client.Get(ctx, at.secret, metav1.GetOptions{})
 	if err != nil {
@@ -107,6 +108,12 @@ func (k *reader) read(ctx context.Context, at place) (map[string]secrets.Text, e
 		r.values[key] = secrets.NewText(string(value))
 	}
 	return r.values, nil
+}
+
+// unlogged is a context for requests about Secrets. The client logs what it sends and
+// receives, at a high enough level, to the logger of its context.
+func unlogged(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(logr.NewContext(ctx, logr.Discard()), readTimeout)
 }
 
 func (k *reader) reading(secret string) *reading {
@@ -126,7 +133,7 @@ func (k *reader) unreadable(at place, err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		return passing("Secret '%s' does not exist in namespace '%s' for service account '%s'; create it with the key '%s'", at.secret, k.namespace, k.account, at.key)
-	case apierrors.IsForbidden(err) && refusedKind(err) == "serviceaccounts":
+	case refusesActing(err):
 		return passing("the operator may not act as service account '%s' of namespace '%s' to read key '%s' of Secret '%s'; "+
 			"allow its own account the verb impersonate on serviceaccounts, in that namespace at least", k.account, k.namespace, at.key, at.secret)
 	case apierrors.IsForbidden(err):
@@ -137,11 +144,8 @@ func (k *reader) unreadable(at place, err error) error {
 	return passing("cannot read Secret '%s' of namespace '%s', whose key '%s' is asked for, as service account '%s': %w", at.secret, k.namespace, at.key, k.account, err)
 }
 
-// refusedKind is the resource that a refusal is about.
-func refusedKind(err error) string {
-	status, ok := errors.AsType[*apierrors.StatusError](err)
-	if !ok || status.ErrStatus.Details == nil {
-		return ""
-	}
-	return status.ErrStatus.Details.Kind
+// refusesActing reports whether it is the acting as an account that was refused, and not
+// what the account does. Releases of the API server differ in the resource that they name.
+func refusesActing(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `" cannot impersonate`)
 }

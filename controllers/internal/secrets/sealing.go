@@ -77,7 +77,7 @@ func (s *sealing) keys(ctx context.Context) (*secrets.Keyring, error) {
 // are refused: with them everything sealed would be lost and every secret would read as
 // rotated (N-38).
 func (s *sealing) load(ctx context.Context) (*secrets.Keyring, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := unlogged(ctx)
 	defer cancel()
 	secret, err := s.secrets.Get(ctx, s.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

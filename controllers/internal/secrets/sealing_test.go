@@ -61,7 +61,7 @@ func TestSealingKeyRefused(t *testing.T) {
 		{"gone, and something was sealed", nil, &ledger{keyed: true}, "restore it from a backup"},
 		{"another key than the recorded one", map[string][]byte{"key": rawKey("a")}, &ledger{id: keyID(t, "b")}, "does not have the key " + keyID(t, "b")},
 		{"no current key", map[string][]byte{"key-1": rawKey("a")}, &ledger{}, "no data key 'key'"},
-		{"the key as text", map[string][]byte{"key": []byte("YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=")}, &ledger{}, "44 bytes, not 32"},
+		{"the key as text", map[string][]byte{"key": []byte("YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=")}, &ledger{}, "32 bytes, not 44"},
 		{"a previous key that is none", map[string][]byte{"key": rawKey("a"), "key-old": []byte("short")}, &ledger{}, "data key 'key-old'"},
 		{"more keys than are tried", many, &ledger{}, "more than 64 keys"},
 	} {

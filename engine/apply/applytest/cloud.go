@@ -109,6 +109,9 @@ func (c *Cloud) Update(_ context.Context, r *model.Request) (model.Outputs, erro
 	if !o.of(r) {
 		return nil, failed("%s was not found", r.Node.ID)
 	}
+	if r.Inputs["key"] != o.Key {
+		return nil, failed("the key of %s cannot change from %s to %v", r.Node.ID, o.Key, r.Inputs["key"])
+	}
 	out := outputs(o, r)
 	delete(out, "password") // the engine lays outputs over the recorded ones
 	return out, c.keep()

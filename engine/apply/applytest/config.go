@@ -72,7 +72,7 @@ func (c Config) Text() string {
 		return ""
 	}
 	var text strings.Builder
-	text.WriteString("from atlantide.core import Lifecycle, SecretRef, Stack, output\n" +
+	text.WriteString("from atlantide.core import Lifecycle, SecretRef, Stack, concat, output\n" +
 		"from atlantide.providers.test import Bucket, Lookup, Thing, Ticket\n\nwith Stack('s', region='eu-north-1'):\n")
 	for _, d := range c {
 		args := []string{fmt.Sprintf("'%s'", d.Name)}
@@ -111,7 +111,7 @@ func (e Expr) text() string {
 	case e.Text == "":
 		return e.Of + "." + e.Output
 	}
-	return fmt.Sprintf("f'%s{%s.%s}'", e.Text, e.Of, e.Output)
+	return fmt.Sprintf("concat('%s', %s.%s)", e.Text, e.Of, e.Output)
 }
 
 // Things is what exists once the config is applied, as Cloud.Things lists it.

@@ -64,7 +64,8 @@ func (p *Project) State(given string, getenv func(string) string) (State, error)
 		s.Shown = s.Path
 		return s, nil
 	case BackendPostgres:
-		return s, p.postgresState(&s, table, getenv)
+		err := p.postgresState(&s, table, getenv)
+		return s, err
 	default:
 		return s, model.Errorf(model.StateError, model.ClassUser, "[state] backend '%s' in %s is unknown; there are: %s, %s", sourcetree.Shown(backend), p.File, BackendLocal, BackendPostgres)
 	}
