@@ -171,11 +171,13 @@ func (e *Engine) underLock(ctx context.Context, at StatePlace, do func(handle le
 	if err != nil {
 		return err
 	}
+	n := e.narrator()
+	n.ofRenewals(handle)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		if err := handle.Release(ctx); err != nil && e.Events != nil {
-			e.Events(apply.Event{RunID: handle.Fence().Holder, At: e.Now(), Phase: "lease_release", Detail: map[string]any{"error": err.Error()}})
+		if err := handle.Release(ctx); err != nil {
+			n.ofLock(handle, "lease_release", map[string]any{"error": err.Error()})
 		}
 	}()
 	current, err := at.Store.Load(ctx, at.Partition)

@@ -20,7 +20,8 @@ type UnchangedRequest struct {
 
 // Unchanged reports whether it is known that a plan of the whole compilation has nothing
 // to do and nothing to say: one indexed query, no state read. It is for a process that
-// forgot what it did; false only means that somebody has to plan.
+// forgot what it did, and may keep the serial for the next time; false only means that
+// somebody has to plan.
 //
 // What makes true safe: a plan depends on the compilation, the schemas of the providers,
 // what the partition records, and secrets. Remember marked the partition after a plan that
@@ -28,19 +29,19 @@ type UnchangedRequest struct {
 // store takes it away with the next write, and a compilation whose plan depends on
 // anything else never has one. Providers are asked, as before every plan, whether they
 // accept what is declared. Policies judge what a plan would do, and it does nothing.
-func (e *Engine) Unchanged(ctx context.Context, req UnchangedRequest) (bool, error) {
+func (e *Engine) Unchanged(ctx context.Context, req UnchangedRequest) (serial int64, unchanged bool, err error) {
 	mark, err := e.markOf(req.Compilation, req.Owner)
 	if err != nil || mark == "" {
-		return false, err
+		return 0, false, err
 	}
-	marked, err := req.Store.Marked(ctx, req.Partition, mark)
+	serial, marked, err := req.Store.Marked(ctx, req.Partition, mark)
 	if err != nil || !marked {
-		return false, err
+		return 0, false, err
 	}
 	if err := e.validate(ctx, req.Compilation.Document, req.Owner, req.Compilation.Source); err != nil {
-		return false, req.Compilation.Located(err)
+		return 0, false, req.Compilation.Located(err)
 	}
-	return true, nil
+	return serial, true, nil
 }
 
 // Remember marks a partition as what the plan found, if it is what Unchanged may answer

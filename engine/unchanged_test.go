@@ -59,9 +59,12 @@ func (d *desk) planned(c *ir.Compilation, owner string) *plan.Plan {
 
 func (d *desk) unchanged(c *ir.Compilation, owner string) bool {
 	d.Helper()
-	unchanged, err := d.engine.Unchanged(d.Context(), engine.UnchangedRequest{Compilation: c, Partition: partition, Store: d.store, Owner: owner})
+	serial, unchanged, err := d.engine.Unchanged(d.Context(), engine.UnchangedRequest{Compilation: c, Partition: partition, Store: d.store, Owner: owner})
 	if err != nil {
 		d.Fatal(err)
+	}
+	if unchanged && serial != d.snapshot().Serial {
+		d.Fatalf("unchanged at serial %d, and it is %d", serial, d.snapshot().Serial)
 	}
 	return unchanged
 }
@@ -238,7 +241,7 @@ func TestNeverUnchanged(t *testing.T) {
 		d := newDesk(t)
 		d.build(random.New(rand.Reader, time.Now))
 		marks := &lenient{}
-		if got, err := d.engine.Unchanged(t.Context(), engine.UnchangedRequest{Compilation: d.compiledText(text, nil), Partition: partition, Store: marks, Owner: owner}); got || err != nil || marks.asked > 0 {
+		if _, got, err := d.engine.Unchanged(t.Context(), engine.UnchangedRequest{Compilation: d.compiledText(text, nil), Partition: partition, Store: marks, Owner: owner}); got || err != nil || marks.asked > 0 {
 			t.Errorf("%s: unchanged %t, %v, and the store was asked %d times", reason, got, err, marks.asked)
 		}
 	}
@@ -261,7 +264,7 @@ func TestNeverUnchanged(t *testing.T) {
 		}
 	}
 	d.build(objecting{random.New(rand.Reader, time.Now)})
-	if got, err := d.engine.Unchanged(t.Context(), engine.UnchangedRequest{Compilation: c, Partition: partition, Store: d.store, Owner: owner}); got || err == nil {
+	if _, got, err := d.engine.Unchanged(t.Context(), engine.UnchangedRequest{Compilation: c, Partition: partition, Store: d.store, Owner: owner}); got || err == nil {
 		t.Errorf("a provider objects: unchanged %t, %v", got, err)
 	}
 }
@@ -291,7 +294,7 @@ func (l *lenient) Mark(context.Context, string, int64, string) error {
 	return nil
 }
 
-func (l *lenient) Marked(context.Context, string, string) (bool, error) {
+func (l *lenient) Marked(context.Context, string, string) (serial int64, marked bool, err error) {
 	l.asked++
-	return true, nil
+	return 1, true, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
@@ -147,6 +148,15 @@ func TestCancel(t *testing.T) {
 	if s = l.applied(s); len(l.files(s)) != 2 {
 		t.Errorf("files %q", l.files(s))
 	}
+}
+
+// changes counts the provider calls that change something.
+func (o *operator) changes() int {
+	calls := 0.0
+	for _, op := range []string{"create", "update", "delete"} {
+		calls += testutil.ToFloat64(o.metrics.ProviderCalls.WithLabelValues("local", op))
+	}
+	return int(calls)
 }
 
 // told is why the run of a Stack was told to end.

@@ -38,12 +38,7 @@ type duel struct {
 }
 
 func newDuel(l *land, t *testing.T) *duel {
-	d := &duel{land: l.under(t), stack: types.NamespacedName{Namespace: l.namespace, Name: "web"}, uid: types.UID(uuid.NewString()), root: t.TempDir()}
-	p := d.process("founder", processOptions{})
-	if err := p.store.EnsurePartition(t.Context(), string(d.uid), d.stack.Namespace, d.stack.Name); err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return &duel{land: l.under(t), stack: types.NamespacedName{Namespace: l.namespace, Name: "web"}, uid: types.UID(uuid.NewString()), root: t.TempDir()}
 }
 
 // process is one operator process as far as a run sees it, with a clock of its own.
@@ -71,6 +66,9 @@ func (d *duel) process(identity string, o processOptions) *process {
 		d.Fatal(err)
 	}
 	d.Cleanup(p.store.Close)
+	if err := p.store.EnsurePartition(d.Context(), string(d.uid), d.stack.Namespace, d.stack.Name); err != nil {
+		d.Fatal(err)
+	}
 	if p.seen = p.store; o.store != nil {
 		p.seen = o.store(p.store)
 	}
@@ -90,7 +88,7 @@ func (d *duel) process(identity string, o processOptions) *process {
 	if err != nil {
 		d.Fatal(err)
 	}
-	options := locks.Options{Client: client, Namespace: d.land.leases, Epochs: p.store, Identity: identity, Clock: p.clock,
+	options := locks.Options{Client: client, Namespace: d.leases, Epochs: p.store, Identity: identity, Clock: p.clock,
 		Jitter: func(interval time.Duration) time.Duration { return interval }}
 	if o.leases != nil {
 		o.leases(&options)

@@ -285,7 +285,7 @@ func TestUsedApprovalSurvivesACrash(t *testing.T) {
 	next := l.operate()
 	l.eventually(func(g gomega.Gomega) { g.Expect(message(l.read(s))).To(gomega.ContainSubstring("take it off first")) })
 	s = l.settled(s, metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired)
-	if s.Status.Plan.Digest != digest || s.Status.LastHandledApproval != digest || l.files(s)["b.txt"] != "b" || next.spent().ProviderCalls != 0 {
+	if s.Status.Plan.Digest != digest || s.Status.LastHandledApproval != digest || l.files(s)["b.txt"] != "b" || next.changes() != 0 {
 		t.Errorf("plan %s, want %s; echo %q, files %q", s.Status.Plan.Digest, digest, s.Status.LastHandledApproval, l.files(s))
 	}
 }

@@ -153,6 +153,14 @@ func (sc *scope) key() types.NamespacedName { return client.ObjectKeyFromObject(
 // owner is who the resources of a Stack belong to (model.Request.Owner).
 func (sc *scope) owner() string { return sc.stack.Namespace + "/" + string(sc.stack.UID) }
 
+// secrets are those of the reconcile; nil until they were opened.
+func (sc *scope) secrets() engine.Secrets {
+	if sc.session == nil {
+		return nil
+	}
+	return sc.session
+}
+
 // Reconcile handles one Stack.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (ctrl.Result, error) {
 	stack := &v1alpha1.Stack{}

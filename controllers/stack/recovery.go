@@ -42,7 +42,7 @@ func (r *Reconciler) survey(ctx context.Context, sc *scope, handle lease.Handle,
 	if err != nil {
 		text += "what it left is not known: " + err.Error()
 	} else {
-		drift, err := r.Engine.Refresh(ctx, engine.RefreshRequest{Snapshot: snapshot, Owner: sc.owner(), Secrets: sc.session})
+		drift, err := r.Engine.Refresh(ctx, engine.RefreshRequest{Snapshot: snapshot, Owner: sc.owner(), Secrets: sc.secrets()})
 		text += leftBehind(snapshot, drift, err)
 	}
 	sc.survey = bounded(text)

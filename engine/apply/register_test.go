@@ -318,3 +318,24 @@ func TestReadOfAnotherStacksOutput(t *testing.T) {
 	}
 	wantError(t, err, model.AtlantideError, "'far:id'")
 }
+
+// TestLeftBehindByATarget: what was made from a node that a narrowed run replaced is replaced
+// in the next full run, and for certain: its value is known to have moved (N-22, DF-11a).
+func TestLeftBehindByATarget(t *testing.T) {
+	nodes := []ir.Node{thing("a", "k", "1"), keyed("b", ref("a", "id"), "1")}
+	b := serial(t, nodes)
+	b.planned = func(in *plan.Input) { in.Targets, in.Replace = []string{idA}, []string{idA} }
+	b.mustApply(nodes)
+	b.wantCalls("delete a", "create a")
+	b.planned = nil
+	p := b.plan(compiled(t, nodes))
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.NodeID == idB && (c.Action != plan.Replace || c.Conditional || !slices.Equal(c.UpstreamMoved, []string{"key"})) {
+			t.Errorf("change %+v", c)
+		}
+	}
+	b.mustApply(nodes)
+	b.wantCalls("delete b", "create b")
+	b.wantThings(expected(nodes))
+	b.steady(nodes)
+}

@@ -31,7 +31,7 @@ type Keeping struct {
 	Times Times
 	Clock Clock                                      // nil = the machine's
 	Delay func(interval time.Duration) time.Duration // spreads renewals; nil = as it is
-	// Renew asks once for ttl from now on; sent is before the request. A Gone says that
+	// Renew asks once for ttl from now on; sent is before the request. A GoneError says that
 	// the lock is another's or nobody's; any other error leaves that open and is tried
 	// again until the deadline.
 	Renew func(ctx context.Context, sent time.Time) error
@@ -42,10 +42,10 @@ type Keeping struct {
 	Events func(phase, owner, reason string)
 }
 
-// Gone is the error of a renewal that found the lock to be lost, and why.
-type Gone string
+// GoneError is the error of a renewal that found the lock to be lost, and why.
+type GoneError string
 
-func (g Gone) Error() string { return "the lock is lost: " + string(g) }
+func (g GoneError) Error() string { return "the lock is lost: " + string(g) }
 
 // Moment is the time before a request was sent: what a lock counts from, because nobody
 // can have seen it earlier (LS-16c).
@@ -231,7 +231,7 @@ func (k *Keeper) keep(ctx context.Context) {
 func (k *Keeper) renew(ctx context.Context) error {
 	asked := MomentOf(k.keeping.Clock)
 	err := k.keeping.Renew(ctx, asked.Monotonic)
-	if gone, is := errors.AsType[Gone](err); is {
+	if gone, is := errors.AsType[GoneError](err); is {
 		_ = k.lose(string(gone))
 		return nil
 	}

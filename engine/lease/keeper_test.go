@@ -116,7 +116,7 @@ func TestLossIsToldOnce(t *testing.T) {
 	}}), MomentOf(clock))
 	clock.step(50*time.Second, 50*time.Second)
 	first, second := k.Check(), k.Check()
-	if first == nil || first != second || !k.End("it is over") || k.Check() != first {
+	if first == nil || !errors.Is(second, first) || !k.End("it is over") || !errors.Is(k.Check(), first) {
 		t.Errorf("%v, then %v, then %v", first, second, k.Check())
 	}
 	if len(told) != 1 || told[0] != "lease_lost: it was not renewed in time" {

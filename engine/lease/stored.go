@@ -82,7 +82,7 @@ func (l *Stored) take(ctx context.Context, owner string) (*storedHandle, error) 
 func (l *Stored) renew(ctx context.Context, fence model.Fence) error {
 	err := l.Records.RenewLock(ctx, l.Partition, fence, l.Times.TTL)
 	if model.IsKind(err, model.FencedWriteError) {
-		return Gone("another run took it, or it was broken")
+		return GoneError("another run took it, or it was broken")
 	}
 	return err
 }

@@ -39,7 +39,8 @@ func createFirst(changes []Change, g *graph.Graph) {
 
 // makeCertain takes the condition from every replace one of whose changed immutable
 // fields refers to a node that is replaced destroy-first: it has to go before that
-// node does, so its replace cannot wait for a judgement (DF-31).
+// node does, so its replace cannot wait for a judgement (DF-31). One that is made first never
+// goes early: it may stand behind a replace that is finished in the mode it began in.
 func makeCertain(changes []Change, schemas *model.Schemas) {
 	goes := map[string]bool{}
 	for i := range changes {
@@ -50,7 +51,7 @@ func makeCertain(changes []Change, schemas *model.Schemas) {
 	}
 	for i := range changes {
 		c := &changes[i]
-		if !c.Conditional {
+		if !c.Conditional || c.CreateBeforeDestroy {
 			continue
 		}
 		for _, field := range immutableFields(schemaOf(schemas, c.Desired.Type), c.ChangedFields) {

@@ -9,6 +9,7 @@ type Marks interface {
 	// partition is at this serial; else it does nothing. It needs no fence: what a
 	// partition records at a serial never changes.
 	Mark(ctx context.Context, partition string, serial int64, mark string) error
-	// Marked reports whether the partition has this mark. It is one indexed query.
-	Marked(ctx context.Context, partition, mark string) (bool, error)
+	// Marked reports whether the partition has this mark, and then its serial. It is one
+	// indexed query.
+	Marked(ctx context.Context, partition, mark string) (serial int64, marked bool, err error)
 }

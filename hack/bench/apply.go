@@ -138,7 +138,7 @@ const loadQueries = 4
 // remembered finds out by one query.
 func (s *site) remembered(ctx context.Context, c *ir.Compilation) error {
 	before := s.queries.Load()
-	unchanged, err := s.engine.Unchanged(ctx, engine.UnchangedRequest{Compilation: c, Partition: s.partition, Store: s.store, Owner: owner})
+	_, unchanged, err := s.engine.Unchanged(ctx, engine.UnchangedRequest{Compilation: c, Partition: s.partition, Store: s.store, Owner: owner})
 	if asked := s.queries.Load() - before; err == nil && (!unchanged || asked != 1) {
 		err = fmt.Errorf("what is applied and remembered is unchanged: %t, after %d queries", unchanged, asked)
 	}

@@ -145,20 +145,18 @@ func (x *tale) killedAt(at int) []string {
 	}
 	faults := x.wrong("after the kill: ")
 	x.template.Fate, x.template.Rollback = applytest.Fate{}, false
-	next := x.look(x.told.Instead)
+	x.look(x.told.Instead)
 	x.process(config{whole: x.told.Instead.Text()}, 0)
 	faults = append(faults, x.wrong("after the next run: ")...)
 	// A secret that rotated, or a replace that turned out to be needed, may take runs more.
 	for range len(x.told.Instead) {
-		if next = x.look(x.told.Instead); !next.HasPending() && next.Outputs.Empty() || len(faults) > 0 {
-			break
-		}
-		if !x.told.Rotates && !looks(next) {
+		next := x.look(x.told.Instead)
+		if !next.HasPending() && next.Outputs.Empty() || len(faults) > 0 || !x.told.Rotates && !looks(next) {
 			break
 		}
 		x.here(x.told.Instead)
 	}
-	next = x.look(x.told.Instead)
+	next := x.look(x.told.Instead)
 	if next.HasPending() || !next.Outputs.Empty() {
 		faults = append(faults, "the next plan is not empty:\n"+next.Text())
 	}

@@ -61,7 +61,7 @@ func (h *handle) renew(ctx context.Context, sent time.Time) error {
 			h.record = written
 			return nil
 		case apierrors.IsNotFound(err):
-			return lease.Gone("its Lease was deleted")
+			return lease.GoneError("its Lease was deleted")
 		case !apierrors.IsConflict(err):
 			return err
 		}
@@ -71,9 +71,9 @@ func (h *handle) renew(ctx context.Context, sent time.Time) error {
 		case err != nil:
 			return err
 		case live == nil:
-			return lease.Gone("its Lease was deleted")
+			return lease.GoneError("its Lease was deleted")
 		case !isOf(live, h.Fence()) || live.UID != h.record.UID:
-			return lease.Gone("somebody else holds its Lease")
+			return lease.GoneError("somebody else holds its Lease")
 		}
 		h.record = live
 	}

@@ -25,9 +25,12 @@ func (s *Store) Mark(_ context.Context, name string, serial int64, text string) 
 }
 
 // Marked implements state.Marks.
-func (s *Store) Marked(_ context.Context, name, text string) (bool, error) {
+func (s *Store) Marked(_ context.Context, name, text string) (serial int64, marked bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.partition(name)
-	return text != "" && p.mark == mark{text, p.serial}, nil
+	if text == "" || p.mark != (mark{text, p.serial}) {
+		return 0, false, nil
+	}
+	return p.serial, true, nil
 }

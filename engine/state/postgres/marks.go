@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
@@ -28,14 +31,19 @@ func (s *Store) Mark(ctx context.Context, partition string, serial int64, mark s
 }
 
 // Marked implements state.Marks.
-func (s *Store) Marked(ctx context.Context, partition, mark string) (marked bool, err error) {
+func (s *Store) Marked(ctx context.Context, partition, mark string) (serial int64, marked bool, err error) {
 	id, err := parsePartition(partition)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	err = s.read(ctx, "look for the mark of partition "+partition, func(ctx context.Context) error {
-		return s.pool.QueryRow(asQuery(ctx), `select exists (select from partitions
-			where id = $1 and mark = $2 and mark <> '' and mark_serial = serial and deleted_at is null)`, id, mark).Scan(&marked)
+		err := s.pool.QueryRow(asQuery(ctx), `select serial from partitions
+			where id = $1 and mark = $2 and mark <> '' and mark_serial = serial and deleted_at is null`, id, mark).Scan(&serial)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		marked = err == nil
+		return err
 	})
-	return marked, err
+	return serial, marked, err
 }

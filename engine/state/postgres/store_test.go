@@ -127,7 +127,7 @@ func TestMarks(t *testing.T) {
 	if _, err := s.DeletePartition(t.Context(), partition, 0); err != nil {
 		t.Fatal(err)
 	}
-	if marked, err := s.Marked(t.Context(), partition, "x"); marked || err != nil {
+	if _, marked, err := s.Marked(t.Context(), partition, "x"); marked || err != nil {
 		t.Errorf("a partition that was ended is marked: %t, %v", marked, err)
 	}
 }

@@ -18,8 +18,12 @@ func RunMarks(t *testing.T, s MarkSubject) {
 	ctx, fence := t.Context(), model.Fence{Epoch: 1, Holder: "run"}
 	want := func(reason, partition, mark string, want bool) {
 		t.Helper()
-		if got, err := s.Marked(ctx, partition, mark); err != nil || got != want {
+		serial, got, err := s.Marked(ctx, partition, mark)
+		if err != nil || got != want {
 			t.Errorf("%s: marked %t, %v; want %t", reason, got, err, want)
+		}
+		if now, err := s.Serial(ctx, partition); err != nil || got && serial != now {
+			t.Errorf("%s: marked at serial %d, and it is %d, %v", reason, serial, now, err)
 		}
 	}
 	mark := func(serial int64, text string) {
