@@ -161,7 +161,7 @@ func (r *ran) trouble(s screen) string {
 	}
 	each("rollback incomplete:", r.RollbackFailed, "; its row is marked stale, and the next plan looks at it again")
 	each("not marked stale:", r.PoisonFailed, "; the next plan takes it for unchanged, which may be wrong: run `atlantide refresh --write` first")
-	each("old half remains:", r.Orphaned, "; it is recorded, and the next plan deletes it")
+	each("left behind:", r.Orphaned, "")
 	for _, id := range r.Abandoned {
 		tell("still in flight:", id+": its call did not return; its row says so, and the lock ends by itself")
 	}

@@ -75,7 +75,7 @@ func (a *app) targetOf(ctx context.Context, p *project.Project, given string, se
 		t.Label += " (profile " + p.Profile + ")"
 	}
 	t.Store = t.store
-	t.Locker = &lease.Stored{Records: t.store, Partition: t.Partition, Times: times, Events: a.lockEvents()}
+	t.Locker = &lease.Stored{Records: t.store, Partition: t.Partition, Times: times}
 	return t, nil
 }
 
@@ -167,23 +167,4 @@ func (a *app) runEvent(e apply.Event) {
 		fields = append(fields, zap.Any(key, secrets.Redact(e.Detail[key])))
 	}
 	a.log.Named("run").Info(e.Phase, fields...)
-}
-
-// lockEvents logs what happens to the lock while it is held; that it was taken is an event
-// of the run.
-func (a *app) lockEvents() func(phase, owner, reason string) {
-	return func(phase, owner, reason string) {
-		if phase == lease.EventAcquire {
-			return
-		}
-		detail := map[string]any{"owner": owner}
-		if reason != "" {
-			key := "error"
-			if phase == lease.EventLost {
-				key = "reason"
-			}
-			detail[key] = reason
-		}
-		a.runEvent(apply.Event{RunID: owner, At: time.Now(), Phase: phase, Detail: detail})
-	}
 }
