@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -44,8 +43,8 @@ func (e *Engine) Destroy(ctx context.Context, req DestroyRequest) (*Result, erro
 	return e.run(ctx, session{
 		partition: req.Partition, store: req.Store, locker: req.Locker, owner: req.Owner, expect: req.Expect, gate: req.Gate,
 		secrets: secretsOf(req.Secrets, nil), reports: true, parallelism: req.Parallelism,
-		plan: func(_ context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
-			return plan.DestroyTargets(snapshot, e.Registry.Schemas(), req.Targets)
+		plan: func(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
+			return e.PlanDestroyTargets(ctx, snapshot, req.Targets, req.Secrets)
 		},
 		covers: func(string) bool { return false },
 	})
@@ -90,19 +89,15 @@ func (e *Engine) run(ctx context.Context, s session) (*Result, error) {
 		}
 		return result, nil
 	}
-	handle, err := s.locker.Acquire(ctx)
-	if err != nil {
-		return result, err
-	}
-	n := e.narrator()
-	n.ofLock(handle, lease.EventAcquire, map[string]any{"owner": handle.Fence().Holder})
-	n.ofRenewals(handle)
-	err = e.locked(ctx, s, handle, first, result, n)
-	return result, e.unlock(ctx, handle, result, err, n)
+	return result, e.holding(ctx, s.locker, func(h *held) error {
+		err := h.fenced(e.locked(ctx, s, h, first, result))
+		h.abandoned = result.Report != nil && len(result.Report.Abandoned) > 0
+		return err
+	})
 }
 
 // locked is the part of a run that happens under the lock.
-func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, first *state.Snapshot, result *Result, n *narrator) error {
+func (e *Engine) locked(ctx context.Context, s session, h *held, first *state.Snapshot, result *Result) error {
 	snapshot, err := s.reload(ctx, first)
 	if err != nil {
 		return err
@@ -124,13 +119,13 @@ func (e *Engine) locked(ctx context.Context, s session, handle lease.Handle, fir
 	if err := expected(s.expect, shown, p); err != nil {
 		return err
 	}
-	if err := e.move(ctx, s, handle, p); err != nil {
+	if err := e.move(ctx, s, h, p); err != nil {
 		return err
 	}
 	run := &apply.Run{
-		Provider: e.provider, Schemas: e.Registry.Schemas(), Store: s.store, Partition: s.partition, Lease: handle, Owner: s.owner, Source: s.source,
+		Provider: e.provider, Schemas: e.Registry.Schemas(), Store: s.store, Partition: s.partition, Lease: h, Owner: s.owner, Source: s.source,
 		Parallelism: cmp.Or(s.parallelism, e.parallelism()), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
-		Backoff: e.backoff(), Now: e.Now, NewID: e.NewID, Events: n.events(), Gate: s.gate, Secrets: s.secrets,
+		Backoff: e.backoff(), Now: e.Now, NewID: e.NewID, Events: h.narrator.events(), Gate: s.gate, Secrets: s.secrets,
 	}
 	result.Report, err = run.Apply(ctx, p)
 	return err
@@ -187,33 +182,6 @@ func (s session) gained(before, after *state.Snapshot) error {
 	slices.Sort(unknown)
 	return model.Errorf(model.StateError, model.ClassTransient,
 		"rows appeared while the run waited for its lock: %s; nothing was done, plan again", model.Listed(unknown, ", "))
-}
-
-// releaseTimeout bounds the release of a lock; what is not released lapses.
-const releaseTimeout = 15 * time.Second
-
-// unlock gives the lock back, unless a call may still be in flight (LS-10). A release
-// that fails goes with the run's error and never replaces a result.
-func (e *Engine) unlock(ctx context.Context, handle lease.Handle, result *Result, err error, n *narrator) error {
-	if result.Report != nil && len(result.Report.Abandoned) > 0 {
-		handle.Abandon()
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	released := handle.Release(ctx)
-	if released == nil {
-		return err
-	}
-	n.ofLock(handle, "lease_release", map[string]any{"error": released.Error()})
-	var typed *model.Error
-	if !errors.As(err, &typed) {
-		return err
-	}
-	joined := *typed
-	joined.AlsoFailed = append(slices.Clone(typed.AlsoFailed), model.Errorf(model.LockError, model.ClassTransient,
-		"the lock could not be released and lapses by itself: %w", released))
-	return &joined
 }
 
 func (e *Engine) provider(name string) (apply.Provider, bool) {

@@ -151,6 +151,8 @@ type RefreshRequest struct {
 	Source   fs.FS   // what recorded resources of the config's files are compared with; nil = none
 	Secrets  Secrets // that the recorded resources read; nil = none resolves
 
+	Parallelism int // resources that are read at once; 0 = the engine's
+
 	Write     bool
 	Prune     bool // with Write: forget rows whose resource is gone
 	Partition string

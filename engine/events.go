@@ -12,6 +12,7 @@ import (
 type narrator struct {
 	engine *Engine
 	mu     sync.Mutex
+	lost   bool // the loss of the lock was told
 }
 
 func (e *Engine) narrator() *narrator { return &narrator{engine: e} }
@@ -27,6 +28,12 @@ func (n *narrator) events() func(apply.Event) {
 func (n *narrator) tell(event apply.Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if event.Phase == lease.EventLost {
+		if n.lost {
+			return
+		}
+		n.lost = true
+	}
 	defer func() { _ = recover() }()
 	n.engine.Events(event)
 }
@@ -37,6 +44,14 @@ func (n *narrator) ofLock(handle lease.Handle, phase string, detail map[string]a
 		return
 	}
 	n.tell(apply.Event{RunID: handle.Fence().Holder, At: n.engine.Now(), Phase: phase, Detail: detail})
+}
+
+// ofLoss tells of a lock that was lost, unless the work under it did; in the middle of
+// a run that is told when it shows.
+func (n *narrator) ofLoss(h *held) {
+	if err := h.loss(); err != nil {
+		n.ofLock(h, lease.EventLost, map[string]any{"owner": h.Fence().Holder, "reason": err.Error()})
+	}
 }
 
 // ofRenewals tells of every renewal of a lock that tells of them itself.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -17,7 +18,7 @@ import (
 func (e *Engine) Refresh(ctx context.Context, req RefreshRequest) (*apply.Drift, error) {
 	r := &apply.Refresh{
 		Provider: e.provider, Schemas: e.Registry.Schemas(), Owner: req.Owner, Source: req.Source,
-		Parallelism: e.parallelism(), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
+		Parallelism: cmp.Or(req.Parallelism, e.parallelism()), NodeTimeout: e.nodeTimeout(), DrainGrace: e.drainGrace(),
 		Secrets: secretsOf(req.Secrets, req.Recorder), Prune: req.Prune,
 	}
 	if !req.Write {
@@ -113,15 +114,10 @@ func isNodeID(pattern string) bool {
 // recording does work under the lock, over the state as it is under it.
 func (e *Engine) recording(ctx context.Context, locker lease.Locker, store state.Store, partition string,
 	work func(record *apply.Record, now *state.Snapshot) error) error {
-	handle, err := locker.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	n := e.narrator()
-	n.ofRenewals(handle)
-	now, err := store.Load(ctx, partition)
-	if err == nil {
-		err = work(&apply.Record{Store: store, Partition: partition, Lease: handle, Timeout: e.nodeTimeout(), Now: e.Now, Events: n.events()}, now)
-	}
-	return e.unlock(ctx, handle, &Result{}, err, n)
+	at := StatePlace{Partition: partition, Store: store, Locker: locker}
+	return e.underLock(ctx, at, func(h *held, now *state.Snapshot) error {
+		return h.fenced(work(&apply.Record{
+			Store: store, Partition: partition, Lease: h, Timeout: e.nodeTimeout(), Now: e.Now, Events: h.narrator.events(),
+		}, now))
+	})
 }

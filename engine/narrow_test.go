@@ -109,7 +109,7 @@ func TestTargetedApply(t *testing.T) {
 func TestTargetedDestroy(t *testing.T) {
 	d := newDesk(t)
 	d.mustApply(walkthrough)
-	p, err := d.engine.PlanDestroyTargets(t.Context(), d.snapshot(), []string{"*:receipt"})
+	p, err := d.engine.PlanDestroyTargets(t.Context(), d.snapshot(), []string{"*:receipt"}, nil)
 	if err != nil || p.Summary() != (plan.Summary{Delete: 1, Noop: 1}) {
 		t.Fatalf("%+v, %v", p, err)
 	}

@@ -27,28 +27,39 @@ func (e *Engine) Plan(ctx context.Context, req PlanRequest) (*plan.Plan, error) 
 		Targets:      req.Targets,
 		Replace:      req.Replace,
 		Policies:     e.policies(ctx, req.Policies),
-		Secrets:      plan.Secrets{Skip: req.SkipSecrets},
 		PlainSecrets: e.PlainSecrets,
 	}
-	if req.Secrets != nil && !req.SkipSecrets {
-		in.Secrets.Resolve = func(ref model.SecretRef) (string, error) { return req.Secrets.Resolve(ctx, ref) }
-		in.Secrets.Digests, in.Secrets.Unsealer = req.Secrets, req.Secrets
-		in.Seals = req.Secrets.Seals()
+	switch {
+	case req.SkipSecrets:
+		in.Secrets.Skip = true
+	case req.Secrets != nil:
+		in.Secrets, in.Seals = secretsForPlan(ctx, req.Secrets), req.Secrets.Seals()
 	}
 	p, err := plan.New(in)
 	return p, req.Compilation.Located(err)
 }
 
+// secretsForPlan is what planning uses of secrets; nil = none.
+func secretsForPlan(ctx context.Context, s Secrets) plan.Secrets {
+	if s == nil {
+		return plan.Secrets{}
+	}
+	return plan.Secrets{
+		Resolve: func(ref model.SecretRef) (string, error) { return s.Resolve(ctx, ref) },
+		Digests: s, Unsealer: s,
+	}
+}
+
 // PlanDestroy plans the deletion of everything that a snapshot records (RF-17); it is
-// the plan that Destroy makes under its lock.
-func (e *Engine) PlanDestroy(_ context.Context, snapshot *state.Snapshot) (*plan.Plan, error) {
-	return plan.Destroy(snapshot, e.Registry.Schemas())
+// the plan that Destroy makes under its lock. secrets are those of DestroyRequest.
+func (e *Engine) PlanDestroy(ctx context.Context, snapshot *state.Snapshot, secrets Secrets) (*plan.Plan, error) {
+	return plan.Destroy(snapshot, e.Registry.Schemas(), secretsForPlan(ctx, secrets))
 }
 
 // PlanDestroyTargets is PlanDestroy of what the patterns match and of all that was recorded
 // to depend on it (GR-26).
-func (e *Engine) PlanDestroyTargets(_ context.Context, snapshot *state.Snapshot, targets []string) (*plan.Plan, error) {
-	return plan.DestroyTargets(snapshot, e.Registry.Schemas(), targets)
+func (e *Engine) PlanDestroyTargets(ctx context.Context, snapshot *state.Snapshot, targets []string, secrets Secrets) (*plan.Plan, error) {
+	return plan.DestroyTargets(snapshot, e.Registry.Schemas(), targets, secretsForPlan(ctx, secrets))
 }
 
 // validate hands each provider all of its declared nodes at once, in id order.

@@ -116,7 +116,7 @@ func TestSealedStateMoves(t *testing.T) {
 	batch, plain := confidential(t, from.Recorder.Seal)
 	from.write(t, batch)
 	before := from.load(t)
-	if _, err := d.engine.MigrateState(t.Context(), from.StatePlace, to.StatePlace, false); err != nil {
+	if _, err := d.migrate(t, from, to, false); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(plain, opens(t, to.load(t), sealingIn(t, "two", 2))); diff != "" {
@@ -146,7 +146,7 @@ func TestSealedStateStays(t *testing.T) {
 	to.Label = "another store"
 	batch, plain := confidential(t, sealingIn(t, "one", 1).Recorder().Seal)
 	from.write(t, batch)
-	if _, err := d.engine.MigrateState(t.Context(), from.StatePlace, to.StatePlace, false); err != nil {
+	if _, err := d.migrate(t, from, to, false); err != nil {
 		t.Fatal(err)
 	}
 	sameState(t, "to another store", from.load(t), to.load(t))
@@ -179,7 +179,7 @@ func TestSealedStateRefuses(t *testing.T) {
 			from, to := sealedPlace(t, "one", tc.opens), sealedPlace(t, "two", tc.to)
 			batch, _ := confidential(t, sealingIn(t, "one", tc.from).Recorder().Seal)
 			from.write(t, batch)
-			_, err := d.engine.MigrateState(t.Context(), from.StatePlace, to.StatePlace, false)
+			_, err := d.migrate(t, from, to, false)
 			if !model.IsKind(err, model.SecretsError) || model.ClassOf(err) != model.ClassUser || strings.Contains(err.Error(), "sentinel") {
 				t.Fatalf("error %v", err)
 			}
@@ -199,7 +199,7 @@ func TestSealedStateRefuses(t *testing.T) {
 		to.Recorder = secrets.NewSession(secrets.Options{Partition: "two"}).Recorder()
 		batch, _ := confidential(t, from.Recorder.Seal)
 		from.write(t, batch)
-		if _, err := d.engine.MigrateState(t.Context(), from.StatePlace, to.StatePlace, false); !model.IsKind(err, model.SecretsError) {
+		if _, err := d.migrate(t, from, to, false); !model.IsKind(err, model.SecretsError) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -207,7 +207,7 @@ func TestSealedStateRefuses(t *testing.T) {
 		d := newDesk(t)
 		from, to := sealedPlace(t, "one", 0), sealedPlace(t, "two", 0)
 		from.write(t, populated())
-		if _, err := d.engine.MigrateState(t.Context(), from.StatePlace, to.StatePlace, false); err != nil {
+		if _, err := d.migrate(t, from, to, false); err != nil {
 			t.Error(err)
 		}
 	})

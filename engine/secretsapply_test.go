@@ -105,3 +105,40 @@ func TestUnsealedWithoutKeyMaterial(t *testing.T) {
 		}
 	}
 }
+
+// EX-26: a destroy warns of nothing that it finds and deletes: whose address is sealed, it
+// knows with the secrets that it is handed, before the lock and under it.
+func TestDestroyFindsWhatIsSealed(t *testing.T) {
+	i := newInstall(t, nil)
+	i.build(random.New(rand.Reader, time.Now))
+	at := localPlace(t)
+	session := func() *secrets.Session {
+		return secrets.NewSession(secrets.Options{Keys: secrets.KeyFile{Path: i.key}, Partition: at.Partition})
+	}
+	s := session()
+	c := i.compileText("from atlantide.core import Stack\nfrom atlantide.providers.local import File\nfrom atlantide.providers.random import Password\n" +
+		"with Stack('s', region='r'):\n    p = Password('p', length=12)\n    File('drawn', path=p.result, content='x')\n")
+	if _, err := i.engine.Apply(t.Context(), engine.ApplyRequest{Compilation: c, Partition: at.Partition, Store: at.Store, Locker: at.Locker, Owner: owner,
+		OnFailure: plan.OnFailureHalt, Secrets: s, Recorder: s.Recorder()}); err != nil {
+		t.Fatal(err)
+	}
+	const id = "s:local.File:drawn"
+	row := at.load(t).Rows[id]
+	row.Status, row.Outputs = state.StatusCreating, map[string]any{} // a run died in its create
+	at.write(t, state.Batch{PutRows: []*state.Row{row}})
+	blind, err := i.engine.PlanDestroy(t.Context(), at.load(t), nil)
+	if err != nil || blind.Leaks[id] == "" {
+		t.Errorf("without the key the plan says %v, %v", blind.Leaks, err)
+	}
+	shown, err := i.engine.PlanDestroy(t.Context(), at.load(t), session())
+	if err != nil || len(shown.Warnings) > 0 {
+		t.Errorf("with the key the plan warns: %v, %v", shown.Warnings, err)
+	}
+	result, err := i.engine.Destroy(t.Context(), engine.DestroyRequest{Partition: at.Partition, Store: at.Store, Locker: at.Locker, Owner: owner, Secrets: session()})
+	if err != nil || len(result.Plan.Warnings) > 0 || len(result.Report.Orphaned) > 0 {
+		t.Errorf("the run warns of %v and reports %+v, %v", result.Plan.Warnings, result.Report, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(i.dataDir, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

@@ -116,7 +116,7 @@ func (e *Engine) RemoveState(ctx context.Context, at StatePlace, preview *state.
 	if _, err := RemovableState(preview, ids, force); err != nil {
 		return err
 	}
-	return e.underLock(ctx, at, func(handle lease.Handle, current *state.Snapshot) error {
+	return e.underLock(ctx, at, func(h *held, current *state.Snapshot) error {
 		if _, err := RemovableState(current, ids, force); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (e *Engine) RemoveState(ctx context.Context, at StatePlace, preview *state.
 				batch.DeleteRows = append(batch.DeleteRows, id)
 			}
 		}
-		return e.commitState(ctx, at, handle, batch)
+		return e.commitState(ctx, at, h, batch)
 	})
 }
 
@@ -157,34 +157,11 @@ func refuseGained(at StatePlace, before, now *state.Snapshot) error {
 }
 
 // commitState writes under the lock, unless it was lost meanwhile.
-func (e *Engine) commitState(ctx context.Context, at StatePlace, handle lease.Handle, batch state.Batch) error {
-	if err := handle.Check(); err != nil {
+func (e *Engine) commitState(ctx context.Context, at StatePlace, h *held, batch state.Batch) error {
+	if err := h.Check(); err != nil {
 		return err
 	}
-	return at.Store.Commit(ctx, at.Partition, handle.Fence(), batch)
-}
-
-// underLock runs do with the state as it is under the lock, which is given back whatever
-// happens. A release that fails takes nothing away from a result: the lock ends by itself.
-func (e *Engine) underLock(ctx context.Context, at StatePlace, do func(handle lease.Handle, current *state.Snapshot) error) error {
-	handle, err := at.Locker.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	n := e.narrator()
-	n.ofRenewals(handle)
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-		defer cancel()
-		if err := handle.Release(ctx); err != nil {
-			n.ofLock(handle, "lease_release", map[string]any{"error": err.Error()})
-		}
-	}()
-	current, err := at.Store.Load(ctx, at.Partition)
-	if err != nil {
-		return err
-	}
-	return do(handle, current)
+	return h.fenced(at.Store.Commit(ctx, at.Partition, h.Fence(), batch))
 }
 
 // HoldSelection says which locks are meant: every one, those of an owner, or those that

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
@@ -18,7 +17,7 @@ func (e *Engine) BackupState(ctx context.Context, at StatePlace, keep KeepSnapsh
 	if err != nil {
 		return err
 	}
-	return e.underLock(ctx, at, func(_ lease.Handle, current *state.Snapshot) error {
+	return e.underLock(ctx, at, func(_ *held, current *state.Snapshot) error {
 		if err := refuseGained(at, before, current); err != nil {
 			return err
 		}
@@ -65,7 +64,7 @@ func missingIn(a, all map[string]*state.Row) (ids []string) {
 // touches no resource. A state that is not the previewed one any more is refused, with
 // force too (RF-24). The serial moves on.
 func (e *Engine) RestoreState(ctx context.Context, at StatePlace, restore *StateRestore) error {
-	return e.underLock(ctx, at, func(handle lease.Handle, current *state.Snapshot) error {
+	return e.underLock(ctx, at, func(h *held, current *state.Snapshot) error {
 		if current.Serial != restore.Serial {
 			return model.Errorf(model.StateError, model.ClassTransient, "%s was written since the restore was shown (serial %d, then %d); nothing was restored, look again", at.Label, restore.Serial, current.Serial)
 		}
@@ -77,7 +76,7 @@ func (e *Engine) RestoreState(ctx context.Context, at StatePlace, restore *State
 		if err != nil {
 			return err
 		}
-		return e.commitState(ctx, at, handle, state.Replacement(current, restored))
+		return e.commitState(ctx, at, h, state.Replacement(current, restored))
 	})
 }
 
@@ -109,13 +108,43 @@ func (e *Engine) adopted(s *state.Snapshot) *state.Snapshot {
 	return out
 }
 
-// MigrateState copies a state to another place in one write, both locked, and reports how
-// many rows it has there. A destination with nodes is refused without force, which replaces
-// what it has, rows and outputs (RF-25). The source stays as it is; one that was written
-// during the copy is an error, and what arrived is compared with what was sent.
-func (e *Engine) MigrateState(ctx context.Context, from, to StatePlace, force bool) (rows int, err error) {
+// StateMigration is a migration as it was shown: of these two states and of no other.
+type StateMigration struct {
+	Source      StateCount // what there is to copy
+	Destination StateCount // what is replaced by it
+
+	from, to int64 // the serials of the two
+}
+
+// StateCount is how much a state holds: nodes, with the old halves of unfinished replaces, and
+// outputs.
+type StateCount struct{ Nodes, Outputs int }
+
+// CountState counts what a state holds.
+func CountState(s *state.Snapshot) StateCount {
+	return StateCount{Nodes: len(s.Rows) + len(s.Pending), Outputs: len(s.Outputs)}
+}
+
+// PreviewMigration is what a migration would copy and replace. A destination with nodes is
+// refused, unless force says to replace them (RF-25).
+func PreviewMigration(source, destination *state.Snapshot, to StatePlace, force bool) (*StateMigration, error) {
+	m := &StateMigration{Source: CountState(source), Destination: CountState(destination), from: source.Serial, to: destination.Serial}
+	if m.Destination.Nodes > 0 && !force {
+		e := model.Errorf(model.StateError, model.ClassUser, "%s already has %d nodes", to.Label, m.Destination.Nodes)
+		e.Hint = "--force replaces them"
+		return nil, e
+	}
+	return m, nil
+}
+
+// MigrateState copies a state to another place in one write, both locked, and reports what it
+// copied; what the destination had, rows and outputs, is replaced (RF-25). The source stays as
+// it is. A state that is not the previewed one any more is refused on either side, with force
+// too; a source that was written during the copy is an error, and what arrived is compared
+// with what was sent.
+func (e *Engine) MigrateState(ctx context.Context, from, to StatePlace, m *StateMigration) (copied StateCount, err error) {
 	if from.Label == to.Label {
-		return 0, model.Errorf(model.StateError, model.ClassUser, "%s cannot be migrated to itself", from.Label)
+		return copied, model.Errorf(model.StateError, model.ClassUser, "%s cannot be migrated to itself", from.Label)
 	}
 	// One order for everybody, so that two migrations in opposite directions do not wait
 	// for each other.
@@ -123,62 +152,72 @@ func (e *Engine) MigrateState(ctx context.Context, from, to StatePlace, force bo
 	if second.Label < first.Label {
 		first, second = second, first
 	}
-	err = e.underLock(ctx, first, func(one lease.Handle, _ *state.Snapshot) error {
-		return e.underLock(ctx, second, func(other lease.Handle, _ *state.Snapshot) error {
-			handle := other
+	err = e.underLock(ctx, first, func(one *held, _ *state.Snapshot) error {
+		return e.underLock(ctx, second, func(other *held, _ *state.Snapshot) error {
+			h := other
 			if first.Label == to.Label {
-				handle = one
+				h = one
 			}
-			rows, err = e.copyState(ctx, from, to, handle, force)
+			copied, err = e.copyState(ctx, from, to, h, m)
 			return err
 		})
 	})
-	return rows, err
+	return copied, err
 }
 
-// MigrationAllowed refuses a destination with nodes, unless force says to replace them
-// (RF-25).
-func MigrationAllowed(to StatePlace, destination *state.Snapshot, force bool) error {
-	n := len(recorded(destination))
-	if n == 0 || force {
-		return nil
-	}
-	e := model.Errorf(model.StateError, model.ClassUser, "%s already has %d nodes", to.Label, n)
-	e.Hint = "--force replaces them"
-	return e
-}
-
-// copyState runs under both locks; handle is that of the destination.
-func (e *Engine) copyState(ctx context.Context, from, to StatePlace, handle lease.Handle, force bool) (int, error) {
-	source, err := from.Store.Load(ctx, from.Partition)
+// copyState runs under both locks; h is that of the destination.
+func (e *Engine) copyState(ctx context.Context, from, to StatePlace, h *held, m *StateMigration) (none StateCount, err error) {
+	source, err := asShown(ctx, from, m.from)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
-	destination, err := to.Store.Load(ctx, to.Partition)
+	destination, err := asShown(ctx, to, m.to)
 	if err != nil {
-		return 0, err
-	}
-	if err := MigrationAllowed(to, destination, force); err != nil {
-		return 0, err
+		return none, err
 	}
 	sent, err := e.rebound(e.adopted(source), from, to)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
-	if err := e.commitState(ctx, to, handle, state.Replacement(destination, sent)); err != nil {
-		return 0, err
+	if err := e.commitState(ctx, to, h, state.Replacement(destination, sent)); err != nil {
+		return none, err
 	}
-	if serial, err := from.Store.Serial(ctx, from.Partition); err != nil || serial != source.Serial {
-		return 0, model.Errorf(model.StateError, model.ClassTransient, "%s was written while it was copied; what %s holds now is not all of it, migrate again with --force", from.Label, to.Label)
+	if err := verified(ctx, from, to, sent); err != nil {
+		return none, err
+	}
+	return CountState(sent), nil
+}
+
+// asShown is the state of a place, which must be the one that a migration was shown for.
+func asShown(ctx context.Context, at StatePlace, serial int64) (*state.Snapshot, error) {
+	s, err := at.Store.Load(ctx, at.Partition)
+	if err == nil && s.Serial != serial {
+		err = model.Errorf(model.StateError, model.ClassTransient, "%s was written since the migration was shown (serial %d, then %d); nothing was copied, look again", at.Label, serial, s.Serial)
+	}
+	return s, err
+}
+
+// verified looks at both sides again after the copy.
+func verified(ctx context.Context, from, to StatePlace, sent *state.Snapshot) error {
+	unverified := func(at StatePlace, err error) error {
+		return model.Errorf(model.KindOf(err), model.ClassOf(err),
+			"the copy is written to %s but was not verified, since %s could not be read again: %w; go on using %s, and migrate again with --force", to.Label, at.Label, err, from.Label)
+	}
+	serial, err := from.Store.Serial(ctx, from.Partition)
+	if err != nil {
+		return unverified(from, err)
+	}
+	if serial != sent.Serial {
+		return model.Errorf(model.StateError, model.ClassTransient, "%s was written while it was copied; what %s holds now is not all of it, migrate again with --force", from.Label, to.Label)
 	}
 	arrived, err := to.Store.Load(ctx, to.Partition)
 	if err != nil {
-		return 0, err
+		return unverified(to, err)
 	}
 	if !sameContent(sent, arrived) {
-		return 0, model.Errorf(model.StateError, model.ClassUnknown, "%s does not give back what was written to it; go on using %s", to.Label, from.Label)
+		return model.Errorf(model.StateError, model.ClassUnknown, "%s does not give back what was written to it; go on using %s", to.Label, from.Label)
 	}
-	return len(sent.Rows), nil
+	return nil
 }
 
 // sameContent compares everything but the serial, and the writer and time of a row, which

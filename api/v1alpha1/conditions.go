@@ -70,6 +70,9 @@ const (
 	// EventTakenOver: the lock was taken over from a run that never gave it back; the note
 	// says what that run left.
 	EventTakenOver = "TakenOver"
+	// EventLeftBehind: a run did all of its plan and may have left something that nothing
+	// finds again; the note names it.
+	EventLeftBehind = "LeftBehind"
 )
 
 // Annotations by which people and tools ask something of a Stack (operator.md 1.4).

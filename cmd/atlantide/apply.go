@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -104,12 +105,24 @@ type runFlags struct {
 func (f *runFlags) register(cmd *cobra.Command) {
 	f.confirmFlags.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.expect, "expect", "", "run only the plan of this `DIGEST`, as plan prints it, here or elsewhere")
+	flags.Var(needed{&f.expect}, "expect", "run only the plan of this `DIGEST`, as it is printed above the question, here or elsewhere")
 	f.registerParallelism(cmd)
 }
 
 func (f *runFlags) registerParallelism(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.parallelism, "parallelism", "p", "", "at most `N` provider operations at once (default parallelism of "+project.FileName+", else 4 a processor, at most 32)")
+	cmd.Flags().VarP(needed{&f.parallelism}, "parallelism", "p", "at most `N` provider operations at once (default parallelism of "+project.FileName+", else 4 a processor, at most 32)")
+}
+
+// moved explains a plan that became another one between the question and the lock, to
+// somebody who expected none in particular.
+func (f *runFlags) moved(err error) error {
+	e, ok := errors.AsType[*model.Error](err)
+	if !ok || e.Kind != model.PlanDriftError || f.expect != "" {
+		return err
+	}
+	told := *e
+	told.Hint = "the state was written since the plan was shown, perhaps by a run that is still at work: `atlantide state unlock` lists who holds the lock"
+	return &told
 }
 
 func (f *runFlags) check() error {
@@ -176,7 +189,10 @@ func (a *app) applied(cmd *cobra.Command, c *applyCommand, args []string) (*work
 // beforeRun shows the plan and reports whether that is all there is to do.
 func (a *app) beforeRun(ctx context.Context, c *applyCommand, p *planned) (done bool, err error) {
 	nothing := p.refused == nil && !p.Runs()
-	drifted := p.expected(c.run.expect)
+	var drifted error
+	if p.refused == nil {
+		drifted = p.expected(c.run.expect, "atlantide plan")
+	}
 	if c.format.json {
 		if drifted != nil {
 			return false, drifted
@@ -191,6 +207,9 @@ func (a *app) beforeRun(ctx context.Context, c *applyCommand, p *planned) (done 
 		}
 		if nothing {
 			return false, nil
+		}
+		for _, warning := range p.evaluated.Warnings {
+			printWarning(a.err, warning)
 		}
 		return false, a.askable(&c.run.confirmFlags, true)
 	}
@@ -226,9 +245,9 @@ func (p *planned) Runs() bool { return p.HasPending() || !p.Outputs.Empty() || p
 var wholeDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // expected refuses another plan than the one of a digest before anybody is asked; it is
-// compared again under the lock.
-func (p *planned) expected(digest string) error {
-	if digest == "" || p.refused != nil {
+// compared again under the lock. look is the command that shows the plan.
+func (p *planned) expected(digest, look string) error {
+	if digest == "" {
 		return nil
 	}
 	if !wholeDigest.MatchString(digest) {
@@ -241,7 +260,7 @@ func (p *planned) expected(digest string) error {
 	if now == digest {
 		return nil
 	}
-	return model.Errorf(model.PlanDriftError, model.ClassUser, "the plan is not the expected one: its digest is %s; nothing was done, look at it with `atlantide plan`", now)
+	return model.Errorf(model.PlanDriftError, model.ClassUser, "the plan is not the expected one: its digest is %s; nothing was done, look at it with `%s`", now, look)
 }
 
 // nothingLeft is what is told when somebody else did meanwhile what was planned.
@@ -268,13 +287,15 @@ func (a *app) execute(ctx context.Context, c *applyCommand, w *workspace, at *ta
 		}
 		request.Expect = digest
 	}
+	a.writes = true
+	a.watch(w.engine, p.Plan)
 	started := time.Now()
 	result, err := w.engine.Apply(ctx, request)
 	if err != nil {
-		err = w.Renamed(err, p.Config)
+		err = w.Renamed(c.run.moved(err), p.Config)
 	}
 	if err == nil && result.Report == nil {
 		return a.nothingLeft(c, p)
 	}
-	return a.printRun(ctx, &ran{Report: result.Report, label: p.label, took: time.Since(started)}, c.format.json, err)
+	return a.printRun(ctx, &ran{Report: result.Report, label: p.label, shown: p, took: time.Since(started)}, c.format.json, err)
 }

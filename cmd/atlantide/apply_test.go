@@ -9,7 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/atlantide-org/atlantide-operator/cmd/atlantide/internal/project"
+	"github.com/atlantide-org/atlantide-operator/engine/apply"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 )
 
 // appliedTexts are the configs of the tests of runs by their file's name.
@@ -50,6 +55,12 @@ with Stack("demo", region="r"):
     File("second", path="taken/below", content=first.checksum)
 `,
 	"none.py": "",
+	"renamed.py": `from atlantide.core import Stack
+from atlantide.providers.local import File
+
+with Stack("demo", region="eu-north-1"):
+    File("hello", path="out/greeting.txt", content="hello")
+`,
 }
 
 func inAppliedFolder(t *testing.T) string {
@@ -83,10 +94,15 @@ func TestRuns(t *testing.T) {
 		{"nothing", exitOK, []string{"apply", "infra.py"}},
 		{"nothing-json", exitOK, []string{"apply", "infra.py", "--json"}},
 		{"steady", exitOK, []string{"plan", "infra.py", "--detailed-exitcode"}},
-		{"update-json", exitOK, []string{"apply", "infra.py", "-y", "-var", "text=bye", "--json"}},
+		{"update-json", exitOK, []string{"apply", "infra.py", "-y", "-var", "text=bye", "--json", "-p", "1"}},
 		{"replace", exitOK, []string{"apply", "infra.py", "-y", "-var", "text=bye", "-var", "token=out/moved", "-p", "1"}},
 		{"target", exitOK, []string{"apply", "infra.py", "-y", "-t", "demo:local.File:greeting"}},
 		{"too-many", exitError, []string{"apply", "infra.py", "-p", "257"}},
+		{"expect-empty", exitError, []string{"apply", "infra.py", "-y", "--expect", ""}},
+		{"state-empty", exitError, []string{"destroy", "-y", "--state", ""}},
+		{"destroy-env-pattern", exitError, []string{"destroy", "-y", "-e", "*"}},
+		{"renamed", exitOK, []string{"plan", "renamed.py"}},
+		{"renamed-apply", exitError, []string{"apply", "renamed.py", "-y"}},
 		{"expect-short", exitError, []string{"apply", "infra.py", "-y", "--expect", "sha256:00"}},
 		{"expect-other", exitError, []string{"apply", "infra.py", "-y", "--expect", "sha256:" + strings.Repeat("0", 64)}},
 		{"failure-mode", exitError, []string{"apply", "infra.py", "--on-failure", "maybe"}},
@@ -94,7 +110,9 @@ func TestRuns(t *testing.T) {
 		{"deploy-dry", exitPending, []string{"deploy", "infra.atlas", "--dry-run", "--detailed-exitcode"}},
 		{"deploy", exitOK, []string{"deploy", "infra.atlas", "-y"}},
 		{"deploy-again-json", exitOK, []string{"deploy", "infra.atlas", "--json"}},
+		{"warned-json", exitOK, []string{"apply", "infra.py", "-y", "-var", "text=warned", "-var", "txet=x", "-p", "1", "--json"}},
 		{"deploy-config", exitError, []string{"deploy", "infra.py", "-y"}},
+		{"preview-dry", exitOK, []string{"destroy", "--dry-run", "-t", "demo:local.File:greeting"}},
 		{"preview", exitError, []string{"destroy", "-t", "demo:local.File:greeting"}},
 		{"destroy-target", exitOK, []string{"destroy", "-y", "-t", "demo:local.File:greeting"}},
 		{"destroy", exitOK, []string{"destroy", "-y"}},
@@ -143,7 +161,7 @@ func TestExpect(t *testing.T) {
 		t.Errorf("the plan of the artifact is %s, that of its deploy %s", got, deploy)
 	}
 	demand("and deployed as expected", exitOK, "deploy", "x.atlas", "-y", "--expect", deploy)
-	gone := digestOf("destroy")
+	gone := digestOf("destroy", "--dry-run")
 	demand("a narrower destroy is another", exitError, "destroy", "-y", "-t", "*:db", "--expect", gone)
 	demand("a destroy is expected alike", exitOK, "destroy", "-y", "--expect", gone)
 }
@@ -245,5 +263,54 @@ func TestSignals(t *testing.T) {
 	}
 	if lines := strings.Count(told.String(), "\n"); lines != 2 {
 		t.Errorf("%d notices, want one a signal: %s", lines, told.String())
+	}
+}
+
+// What is told of an error after an interrupt is the error, unless the interrupt is all there
+// is to it.
+func TestToldAfterAnInterrupt(t *testing.T) {
+	failed := model.Errorf(model.ProviderError, model.ClassUser, "the bucket is not empty")
+	cut := model.Errorf(model.StateError, model.ClassTransient, "the state could not be read: %w", context.Canceled)
+	run := model.Errorf(model.InterruptedRunError, model.ClassUser, "interrupted: rolled back")
+	for _, c := range []struct {
+		reason string
+		err    error
+		writes bool
+		want   string
+	}{
+		{"a failure stays itself", failed, true, "the bucket is not empty"},
+		{"also of a command that writes nothing", failed, false, "the bucket is not empty"},
+		{"an interrupted read changed nothing", cut, false, "interrupted: nothing was changed"},
+		{"an interrupted write may have", cut, true, "interrupted: the state could not be read: context canceled"},
+		{"a run says itself what it did", run, true, "interrupted: rolled back"},
+		{"a question that was left", context.Canceled, false, "interrupted: nothing was changed"},
+	} {
+		a := &app{writes: c.writes}
+		if got := a.interrupted(c.err).Error(); got != c.want {
+			t.Errorf("%q, want %q: %s", got, c.want, c.reason)
+		}
+	}
+}
+
+// On a terminal a run says how far it is, and leaves nothing of that behind.
+func TestProgress(t *testing.T) {
+	var told bytes.Buffer
+	b := newProgress(screen{Writer: &told, width: 30}, &plan.Plan{Changes: []plan.Change{{NodeID: "s:t.T:a", Action: plan.Create}, {NodeID: "s:t.T:b", Action: plan.Noop}}})
+	for _, e := range []apply.Event{
+		{Phase: "run_start"}, {Phase: "node_start", NodeID: "s:t.T:a"}, {Phase: "node_finish", NodeID: "s:t.T:a"},
+		{Phase: "node_start", NodeID: "s:t.T:" + strings.Repeat("long", 20)}, {Phase: "rollback_start"}, {Phase: "rollback_node", NodeID: "s:t.T:a"}, {Phase: "run_finish"},
+	} {
+		b.tell(e)
+	}
+	lines := strings.Split(told.String(), "\r\x1b[K")
+	want := []string{"", "0/1 done, 1 at work: t.T:a", "1/1 done", "1/1 done, 1 at work: t.T:longl"[:29], "0 rolled back, 1 at work: t.T:l"[:29], "1 rolled back, 1 at work: t.T:l"[:29], ""}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	told.Reset()
+	b = newProgress(screen{Writer: &told}, &plan.Plan{})
+	b.tell(apply.Event{Phase: "node_start", NodeID: "s:t.T:a"})
+	if told.Len() > 0 {
+		t.Errorf("%q is written where nobody looks", told.String())
 	}
 }

@@ -102,6 +102,7 @@ func TestCanary(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell(exitError, "plan", "infra.py")
+	tell(exitError, "state", "check") // the key is gone
 	tell(exitError, "state", "show", "demo:random.Password:db", "--reveal")
 	filesAre(t, dir, password)
 }

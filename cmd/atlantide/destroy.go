@@ -2,13 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 )
 
@@ -17,6 +19,7 @@ type destroyCommand struct {
 	place         stateFlags
 	run           runFlags
 	targets, envs []string
+	dryRun        bool
 }
 
 func (a *app) newDestroy() *cobra.Command {
@@ -36,6 +39,7 @@ func (a *app) newDestroy() *cobra.Command {
 	flags.StringArrayVarP(&c.targets, "target", "t", nil, "delete only what `PATTERN` matches, and all that depends on it; repeatable")
 	flags.StringArrayVarP(&c.envs, "env", "e", nil, "delete only the stack of the environment `NAME`, and all that depends on it; repeatable")
 	c.place.register(cmd)
+	flags.BoolVar(&c.dryRun, "dry-run", false, "end after showing it")
 	c.run.register(cmd)
 	return cmd
 }
@@ -45,8 +49,8 @@ func (a *app) destroy(ctx context.Context, c *destroyCommand) error {
 		return err
 	}
 	for _, env := range c.envs {
-		if env == "" {
-			return errors.New("the name of an environment is empty")
+		if env == "" || strings.ContainsAny(env, "*?[") {
+			return model.Errorf(model.AtlantideError, model.ClassUser, "--env takes the name of an environment, not '%s'; --target takes a pattern", sourcetree.Shown(env))
 		}
 		c.targets = append(c.targets, env+":*")
 	}
@@ -68,6 +72,10 @@ func (a *app) destroy(ctx context.Context, c *destroyCommand) error {
 	if err != nil || p == nil {
 		return err
 	}
+	if c.dryRun {
+		_, err := fmt.Fprintln(a.out, "(dry run — no changes made)")
+		return err
+	}
 	if err := a.confirm(ctx, &c.run.confirmFlags, "Destroy these resources?"); err != nil {
 		return err
 	}
@@ -84,11 +92,15 @@ func (a *app) destruction(ctx context.Context, c *destroyCommand, w *workspace, 
 		_, err := fmt.Fprintln(a.out, a.out.in(faint, "the state is empty; there is nothing to destroy"))
 		return nil, err
 	}
-	found, refused := w.engine.PlanDestroyTargets(ctx, snapshot, c.targets)
+	known, err := session(w.Project, at.given)
+	if err != nil {
+		return nil, err
+	}
+	found, refused := w.engine.PlanDestroyTargets(ctx, snapshot, c.targets, known)
 	if found == nil {
 		return nil, refused
 	}
-	p := &planned{Plan: found, label: at.Label, refused: refused}
+	p := &planned{Plan: found, session: known, label: at.Label, refused: refused}
 	text := found.TextWith(plan.TextOptions{Paint: a.out.paint})
 	if len(c.targets) > 0 {
 		text = fmt.Sprintf("%d of %d recorded resource(s)\n", found.Summary().Delete, len(found.Changes)) + text
@@ -106,23 +118,24 @@ func (a *app) destruction(ctx context.Context, c *destroyCommand, w *workspace, 
 	if refused != nil {
 		return nil, refused
 	}
-	err = p.expected(c.run.expect)
+	err = p.expected(c.run.expect, "atlantide destroy --dry-run")
 	return p, err
 }
 
 func (a *app) runDestruction(ctx context.Context, c *destroyCommand, w *workspace, at *target, p *planned) error {
-	known, err := session(w.Project, at.given)
-	if err != nil {
-		return err
-	}
 	digest, err := p.digest()
 	if err != nil {
 		return err
 	}
+	a.writes = true
+	a.watch(w.engine, p.Plan)
 	started := time.Now()
 	result, err := w.engine.Destroy(ctx, engine.DestroyRequest{
-		Partition: at.Partition, Store: at.Store, Locker: at.Locker, Targets: c.targets, Secrets: known, Expect: digest,
+		Partition: at.Partition, Store: at.Store, Locker: at.Locker, Targets: c.targets, Secrets: p.session, Expect: digest,
 	})
+	if err != nil {
+		err = c.run.moved(err)
+	}
 	r := &ran{label: p.label, took: time.Since(started), destroys: true}
 	if result != nil {
 		r.Report = result.Report

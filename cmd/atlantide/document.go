@@ -106,3 +106,9 @@ func printJSON(w io.Writer, document any) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(document)
 }
+
+// valueMap is values as they were recorded: a float stays one.
+type valueMap map[string]any
+
+// MarshalJSON implements json.Marshaler.
+func (m valueMap) MarshalJSON() ([]byte, error) { return model.EncodeJSON(map[string]any(m)) }

@@ -112,6 +112,7 @@ func (a *app) importInto(ctx context.Context, c *importCommand, w *workspace, e 
 	if c.node == "" {
 		return a.listImportable(ctx, c, w, at, e, request)
 	}
+	a.writes = !c.dryRun
 	report, failed := w.engine.Import(ctx, request)
 	if report == nil {
 		return w.Renamed(failed, e.Config)

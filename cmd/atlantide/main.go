@@ -44,10 +44,10 @@ func main() {
 // is undone and recorded. The second one ends the process at once (EX-36).
 func interrupts(signals <-chan os.Signal, cancel context.CancelFunc, told io.Writer, exit func(int)) {
 	<-signals
-	fmt.Fprintln(told, "interrupted: stopping; a second interrupt leaves at once, with a run's lock still held and its work half done")
+	fmt.Fprintln(told, "interrupted: stopping; a second interrupt leaves at once")
 	cancel()
 	<-signals
-	fmt.Fprintln(told, "interrupted again: leaving at once; what was in flight is in the state as such, and the lock ends by itself")
+	fmt.Fprintln(told, "interrupted again: leaving at once; the state says what a run had in flight, and its lock ends by itself")
 	exit(exitInterrupted)
 }
 
@@ -81,6 +81,8 @@ type app struct {
 	out, err screen
 	globals  globalOptions
 	log      *logger
+	// writes: the command got so far that it may have changed something.
+	writes bool
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {

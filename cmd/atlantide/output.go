@@ -39,7 +39,7 @@ func (a *app) newOutput() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := a.output(cmd.Context(), c, cmd.Flags(), args)
-			if err != nil && c.format.format == formatGitHub {
+			if err != nil && strings.EqualFold(c.format.format, formatGitHub) {
 				// Beside a result in this form, which goes into a file, an error is for people.
 				if unset := cmd.Flags().Set("format", formatText); unset != nil {
 					return unset
@@ -51,7 +51,7 @@ func (a *app) newOutput() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.place.register(cmd)
-	flags.StringVar(&c.stack, "stack", "", "only outputs of the stack `NAME`")
+	flags.Var(needed{&c.stack}, "stack", "only outputs of the stack `NAME`")
 	flags.BoolVarP(&c.reveal, "reveal", "r", false, "print sensitive values as plain text")
 	c.format.register(cmd, slices.Concat([]string{formatText, formatJSON}, variableFormats)...)
 	return cmd
@@ -117,7 +117,7 @@ func (c *outputCommand) selected(outputs map[string]state.Output) ([]string, err
 		return slices.DeleteFunc(all, func(key string) bool { return c.stack != "" && stackOfOutput(key) != c.stack }), nil
 	}
 	for _, key := range []string{c.name, c.stack + ":" + c.name} {
-		if _, ok := outputs[key]; ok {
+		if _, ok := outputs[key]; ok && (c.stack == "" || stackOfOutput(key) == c.stack) {
 			return []string{key}, nil
 		}
 	}

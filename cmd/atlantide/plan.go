@@ -52,6 +52,9 @@ func (a *app) newPlan() *cobra.Command {
 			if err := a.printPlan(p, view, format.json); err != nil {
 				return err
 			}
+			if err := p.Unsupported(); err != nil {
+				a.told(format.json).message("warning:", note, "an apply of this plan is refused: "+err.Error())
+			}
 			return p.exit(detailed)
 		},
 	}
@@ -143,6 +146,7 @@ func (w *workspace) artifact(name string) (*evaluated, error) {
 	if err != nil {
 		return nil, inArtifact(name, err)
 	}
+	compilation.Source = w.tree // an artifact holds no file of the config
 	return &evaluated{Compilation: compilation, Config: name}, nil
 }
 

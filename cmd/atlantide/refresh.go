@@ -89,6 +89,7 @@ func (a *app) refreshIn(ctx context.Context, c *refreshCommand, w *workspace) er
 		_, err := fmt.Fprintln(a.out, a.out.in(faint, "the state records no resource; there is nothing to refresh"))
 		return err
 	}
+	a.writes = c.write
 	drift, failed := c.read(ctx, w, at, snapshot)
 	if drift == nil {
 		return failed

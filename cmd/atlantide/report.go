@@ -102,9 +102,7 @@ func (a *app) fail(ctx context.Context, cmd *cobra.Command, args []string, err e
 	code := exitError
 	if ctx.Err() != nil {
 		code = exitInterrupted
-	}
-	if ctx.Err() != nil && !model.IsKind(err, model.InterruptedRunError) { // a run says itself what it undid
-		err = &model.Error{Kind: model.InterruptedRunError, Class: model.ClassUser, Message: "interrupted: nothing was changed", Cause: err}
+		err = a.interrupted(err)
 	}
 	if told := a.tell(requestedFormat(cmd, args, err), err); told != nil {
 		printError(a.err, told)
@@ -116,6 +114,19 @@ func (a *app) fail(ctx context.Context, cmd *cobra.Command, args []string, err e
 		printTrace(a.err, err)
 	}
 	return code
+}
+
+// interrupted is how an interrupt is told that ended a command in the middle. A run says
+// itself what it undid, and a failure of its own stays what it is.
+func (a *app) interrupted(err error) error {
+	if model.IsKind(err, model.InterruptedRunError) || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	message := "interrupted: nothing was changed"
+	if a.writes {
+		message = "interrupted: " + err.Error()
+	}
+	return &model.Error{Kind: model.InterruptedRunError, Class: model.ClassUser, Message: message, Cause: err}
 }
 
 // tell writes an error. Its own error is that it could not be written.

@@ -17,7 +17,8 @@ import (
 type ran struct {
 	*apply.Report // nil = it ended before its first step
 
-	label string // of the state
+	label string   // of the state
+	shown *planned // the plan as it was shown; nil = it had no config
 	took  time.Duration
 	// destroys says that the run was to leave nothing of what it was shown for.
 	destroys bool
@@ -77,6 +78,17 @@ func (r *ran) kept(ids []string) (kept []string) {
 		}
 	}
 	return kept
+}
+
+// undone are the ids whose change is gone, sorted.
+func (r *ran) undone() (ids []string) {
+	for _, id := range r.RolledBack {
+		if _, failed := r.RollbackFailed[id]; !failed {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // untouched are the ids that nothing was done for, not even in the state.
@@ -153,13 +165,19 @@ func (r *ran) trouble(s screen) string {
 			tell(word, id+": "+reasons[id]+means)
 		}
 	}
-	if n := len(r.RolledBack) - len(r.RollbackFailed); n > 0 {
-		tell("rolled back:", fmt.Sprintf("%d resource(s)", n))
+	if undone := r.undone(); len(undone) > 0 {
+		tell("rolled back:", fmt.Sprintf("%d resource(s): %s", len(undone), model.Listed(undone, ", ")))
 	}
 	if r.RollbackSkipped != nil {
 		tell("rollback skipped:", *r.RollbackSkipped+"; what was done remains")
 	}
-	each("rollback incomplete:", r.RollbackFailed, "; its row is marked stale, and the next plan looks at it again")
+	for _, id := range slices.Sorted(maps.Keys(r.RollbackFailed)) {
+		means := "; it is still as the run left it"
+		if _, unmarked := r.PoisonFailed[id]; slices.Contains(r.RolledBack, id) && !unmarked {
+			means = "; its row is marked stale, and the next plan looks at it again"
+		}
+		tell("rollback incomplete:", id+": "+r.RollbackFailed[id]+means)
+	}
 	each("not marked stale:", r.PoisonFailed, "; the next plan takes it for unchanged, which may be wrong: run `atlantide refresh --write` first")
 	each("left behind:", r.Orphaned, "")
 	for _, id := range r.Abandoned {
@@ -174,15 +192,17 @@ type runDocument struct {
 	OK            bool `json:"ok"`
 	Applied       bool `json:"applied"`
 	runBody
-	State string `json:"state"`
+	Warnings    []string         `json:"warnings,omitempty"` // of the plan
+	Diagnostics []diagnosticBody `json:"diagnostics,omitempty"`
+	State       string           `json:"state"`
 }
 
 // runBody is what a run did.
 type runBody struct {
 	*apply.Report
 
-	Abandoned []string       `json:"abandoned,omitempty"`
-	Outputs   map[string]any `json:"outputs"` // a sensitive one is null
+	Abandoned []string `json:"abandoned,omitempty"`
+	Outputs   valueMap `json:"outputs"` // a sensitive one is null
 }
 
 // failedRunDocument is a failure, and what the run did before it.
@@ -194,24 +214,31 @@ type failedRunDocument struct {
 }
 
 func (a *app) printRunDocument(ctx context.Context, r *ran, failed error) error {
+	body := r.body()
 	if failed == nil {
-		return printJSON(a.out, runDocument{SchemaVersion: schemaVersion, OK: true, Applied: true, runBody: *r.body(), State: r.label})
+		document := runDocument{SchemaVersion: schemaVersion, OK: true, Applied: true, runBody: *body, State: r.label}
+		if r.shown != nil {
+			document.Warnings, document.Diagnostics = r.shown.Plan.Warnings, diagnosticBodies(r.shown.evaluated.Warnings)
+		}
+		return printJSON(a.out, document)
 	}
 	code := exitError
 	if ctx.Err() != nil {
 		code = exitInterrupted
+		failed = a.interrupted(failed)
 	}
-	if err := printJSON(a.out, failedRunDocument{failureDocument: failure(failed), Report: r.body(), State: r.label}); err != nil {
+	if err := printJSON(a.out, failedRunDocument{failureDocument: failure(failed), Report: body, State: r.label}); err != nil {
 		return err
 	}
 	return silentError(code)
 }
 
+// body is what the run did; nil where it ended before its first step.
 func (r *ran) body() *runBody {
 	if r.Report == nil {
 		return nil
 	}
-	outputs := make(map[string]any, len(r.Outputs))
+	outputs := make(valueMap, len(r.Outputs))
 	for key, value := range r.Outputs {
 		if slices.Contains(r.SensitiveOutputs, key) {
 			value = nil

@@ -71,6 +71,7 @@ func (a *app) stateEngine(p *project.Project, settings project.State) (*engine.E
 	if err != nil {
 		return nil, err
 	}
+	a.writes = true
 	return e, a.configure(e, p, settings, 0)
 }
 
@@ -144,8 +145,10 @@ func (a *app) table(head []string, rows [][]string, paint func(i int, line strin
 }
 
 // counted says what a snapshot holds.
-func counted(s *state.Snapshot) string {
-	return fmt.Sprintf("%d node(s) and %d output(s)", len(engine.ListState(s)), len(s.Outputs))
+func counted(s *state.Snapshot) string { return countedAs(engine.CountState(s)) }
+
+func countedAs(n engine.StateCount) string {
+	return fmt.Sprintf("%d node(s) and %d output(s)", n.Nodes, n.Outputs)
 }
 
 // refuseNoJournal ends what only a state with a journal can do (RF-29, RF-30).

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +38,7 @@ func (a *app) checkState(ctx context.Context, probe bool) error {
 	if probe {
 		further = append(further, state.Check{Name: "conditional writes", Status: state.CheckSkip, Detail: "not applicable: the lock is a row of the database"})
 	}
+	further = append(further, d.checkKey(ctx)...)
 	checks, ok := engine.CheckState(ctx, d.at.store, append(further, d.checkSecrets(ctx))...)
 	rows := make([][]string, len(checks))
 	for i, c := range checks {
@@ -49,6 +52,43 @@ func (a *app) checkState(ctx context.Context, probe bool) error {
 		err = silentError(exitError)
 	}
 	return err
+}
+
+// checkKey is whether the install key is there that the state was written with. Of a state
+// that needs none, or that cannot be read, nothing is said.
+func (d *stateDesk) checkKey(ctx context.Context) []state.Check {
+	snapshot, err := d.at.load(ctx)
+	if err != nil || !keyed(snapshot) {
+		return nil
+	}
+	known, err := session(d.project, d.at.given)
+	if err != nil {
+		return nil // the check of the secrets says it
+	}
+	c := state.Check{Name: "install key", Status: state.CheckOK, Detail: "the state holds what only it opens"}
+	if _, err := known.Digest("", ""); err != nil {
+		c.Status, c.Detail = state.CheckFail, "the state holds what only it opens: "+err.Error()
+	}
+	return []state.Check{c}
+}
+
+// keyed reports whether a state has something sealed in it, or a digest that takes the key.
+func keyed(s *state.Snapshot) bool {
+	rows := slices.Collect(maps.Values(s.Rows))
+	for _, entry := range s.Pending {
+		rows = append(rows, entry.Row)
+	}
+	for _, row := range rows {
+		if len(row.SecretDigests) > 0 || sealed(row.Outputs) {
+			return true
+		}
+	}
+	for _, out := range s.Outputs {
+		if sealed(out.Value) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkSecrets is how the provider is that answers for a handle which names none. Settings

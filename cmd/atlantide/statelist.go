@@ -118,19 +118,19 @@ func (a *app) newStateShow() *cobra.Command {
 
 // stateShowDocument is what state show prints as JSON (cli.md 8).
 type stateShowDocument struct {
-	SchemaVersion   int            `json:"schema_version"`
-	OK              bool           `json:"ok"`
-	State           string         `json:"state"`
-	NodeID          string         `json:"node_id"`
-	Type            string         `json:"type"`
-	Provider        string         `json:"provider"`
-	ProviderVersion string         `json:"provider_version"`
-	Status          string         `json:"status"`
-	Drifted         bool           `json:"drifted"`
-	PreventDestroy  bool           `json:"prevent_destroy"`
-	DependsOn       []string       `json:"depends_on"`
-	Properties      map[string]any `json:"properties"`
-	Outputs         map[string]any `json:"outputs"`
+	SchemaVersion   int      `json:"schema_version"`
+	OK              bool     `json:"ok"`
+	State           string   `json:"state"`
+	NodeID          string   `json:"node_id"`
+	Type            string   `json:"type"`
+	Provider        string   `json:"provider"`
+	ProviderVersion string   `json:"provider_version"`
+	Status          string   `json:"status"`
+	Drifted         bool     `json:"drifted"`
+	PreventDestroy  bool     `json:"prevent_destroy"`
+	DependsOn       []string `json:"depends_on"`
+	Properties      valueMap `json:"properties"`
+	Outputs         valueMap `json:"outputs"`
 }
 
 func (a *app) showState(ctx context.Context, c *stateShowCommand, id string) error {

@@ -78,12 +78,13 @@ func (a *app) migrateState(ctx context.Context, c *stateMigrateCommand) error {
 	if err != nil {
 		return err
 	}
-	if err := engine.MigrationAllowed(m.to.StatePlace, destination, c.force); err != nil {
+	shown, err := engine.PreviewMigration(source, destination, m.to.StatePlace, c.force)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, counted(source)+" to copy")
-	if len(engine.ListState(destination)) > 0 {
-		fmt.Fprintln(a.out, counted(destination)+" of the destination to be replaced; what they stand for is not destroyed")
+	fmt.Fprintln(a.out, countedAs(shown.Source)+" to copy")
+	if shown.Destination.Nodes > 0 {
+		fmt.Fprintln(a.out, countedAs(shown.Destination)+" of the destination to be replaced; what they stand for is not destroyed")
 	}
 	if err := a.confirm(ctx, &c.confirm, "Copy the state?"); err != nil {
 		return err
@@ -92,10 +93,11 @@ func (a *app) migrateState(ctx context.Context, c *stateMigrateCommand) error {
 	if err != nil {
 		return err
 	}
-	if _, err := e.MigrateState(ctx, m.from.StatePlace, m.to.StatePlace, c.force); err != nil {
+	copied, err := e.MigrateState(ctx, m.from.StatePlace, m.to.StatePlace, shown)
+	if err != nil {
 		return err
 	}
-	if err := a.out.verdict("migrated", counted(source)); err != nil {
+	if err := a.out.verdict("migrated", countedAs(copied)); err != nil {
 		return err
 	}
 	a.printStale(m)

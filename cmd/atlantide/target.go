@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
+	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/secrets"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 	"github.com/atlantide-org/atlantide-operator/engine/state/postgres"
@@ -44,7 +46,28 @@ type stateStore interface {
 type stateFlags struct{ path string }
 
 func (f *stateFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "state", "", "use the local database `PATH`, whatever "+project.FileName+" says")
+	cmd.Flags().Var(needed{&f.path}, "state", "use the local database `PATH`, whatever "+project.FileName+" says")
+}
+
+// needed is the text of a flag that means something else by its absence: an empty one,
+// as an unset variable of a script gives it, is refused.
+type needed struct{ text *string }
+
+func (n needed) Type() string { return "string" }
+
+func (n needed) String() string {
+	if n.text == nil {
+		return ""
+	}
+	return *n.text
+}
+
+func (n needed) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty; leave the option out, or give it a value")
+	}
+	*n.text = text
+	return nil
 }
 
 // target opens the state of the project. Nothing is read or made yet. warned is where a
@@ -152,6 +175,15 @@ func (a *app) configure(e *engine.Engine, p *project.Project, settings project.S
 	e.Now, e.NewID = time.Now, uuid.NewString
 	e.Events = a.runEvent
 	return nil
+}
+
+// watch shows how far the runs of an engine are, beside what is logged of them.
+func (a *app) watch(e *engine.Engine, p *plan.Plan) {
+	b := newProgress(a.err, p)
+	e.Events = func(event apply.Event) {
+		b.tell(event)
+		a.runEvent(event)
+	}
 }
 
 // runEvent logs what happens in a run (cli.md 18).

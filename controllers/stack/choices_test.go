@@ -10,6 +10,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/api/v1alpha1"
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 )
 
@@ -56,6 +57,7 @@ type asked struct {
 	Engine
 	apply   *atomic.Pointer[engine.ApplyRequest]
 	destroy *atomic.Pointer[engine.DestroyRequest]
+	refresh *atomic.Pointer[engine.RefreshRequest]
 }
 
 func (a asked) Apply(ctx context.Context, r engine.ApplyRequest) (*engine.Result, error) {
@@ -68,18 +70,30 @@ func (a asked) Destroy(ctx context.Context, r engine.DestroyRequest) (*engine.Re
 	return a.Engine.Destroy(ctx, r)
 }
 
+func (a asked) Refresh(ctx context.Context, r engine.RefreshRequest) (*apply.Drift, error) {
+	a.refresh.Store(&r)
+	return a.Engine.Refresh(ctx, r)
+}
+
 // What a Stack chooses reaches its runs, with secrets and what records them.
 func TestChoicesReachTheEngine(t *testing.T) {
 	t.Parallel()
 	l := newLand(t)
 	var apply atomic.Pointer[engine.ApplyRequest]
 	var destroy atomic.Pointer[engine.DestroyRequest]
-	l.operate(func(set *settings) { set.engine = func(e Engine) Engine { return asked{e, &apply, &destroy} } })
+	var refresh atomic.Pointer[engine.RefreshRequest]
+	o := l.operate(func(set *settings) {
+		set.engine = func(e Engine) Engine { return asked{e, &apply, &destroy, &refresh} }
+	})
 	s := l.applied(l.create(l.stackOf("greeting", variantA(), halting, destroyed, func(s *v1alpha1.Stack) { s.Spec.Parallelism = new(int32(7)) })))
+	o.reconciler.survey(t.Context(), &scope{stack: s}, &notedHandle{}, "the dead")
 	l.remove(s)
 	l.gone(s)
 	if r := apply.Load(); r.OnFailure != plan.OnFailureHalt || r.Parallelism != 7 || r.Secrets == nil || !r.Secrets.Seals() || r.Recorder == nil {
 		t.Errorf("the apply got %+v", r)
+	}
+	if r := refresh.Load(); r.Parallelism != 7 {
+		t.Errorf("the survey got %+v", r)
 	}
 	if r := destroy.Load(); r.Parallelism != 7 || r.Secrets == nil {
 		t.Errorf("the destroy got %+v", r)

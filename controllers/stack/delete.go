@@ -70,12 +70,13 @@ func (r *Reconciler) orphan(ctx context.Context, sc *scope, snapshot *state.Snap
 // destroy deletes every recorded resource under the lock, through the same record and
 // gates as any plan.
 func (r *Reconciler) destroy(ctx context.Context, sc *scope, current *state.PlanRecord, snapshot *state.Snapshot) outcome {
-	plan, err := r.Engine.PlanDestroy(ctx, snapshot)
-	if err != nil {
+	// Secrets of the Stack may be gone before it; without its keys nothing sealed opens.
+	var err error
+	if sc.session, err = r.Secrets.Open(ctx, sc.stack); err != nil {
 		return refused(err, stageDestroy)
 	}
-	// Secrets of the Stack may be gone before it; without its keys nothing sealed opens.
-	if sc.session, err = r.Secrets.Open(ctx, sc.stack); err != nil {
+	plan, err := r.Engine.PlanDestroy(ctx, snapshot, sc.session)
+	if err != nil {
 		return refused(err, stageDestroy)
 	}
 	pl := &planned{current: current, plan: plan, head: state.Head{
@@ -96,6 +97,9 @@ func (r *Reconciler) destroy(ctx context.Context, sc *scope, current *state.Plan
 	if !v.mayRun() {
 		return r.wait(ctx, sc, pl, record, v)
 	}
+	if v != verdictApproved && sc.staysCancelled() {
+		return outcome{label: labelStalled, kept: true, concluded: concludedStalled}
+	}
 	n := r.begin(sc, pl, record, v, operationDestroy)
 	if err := r.checkHead(ctx, n); err != nil {
 		return refused(err, stageDestroy)
@@ -110,10 +114,11 @@ func (r *Reconciler) destroy(ctx context.Context, sc *scope, current *state.Plan
 	if err != nil {
 		o := n.failed(err, stageDestroy, result)
 		if n.started {
-			o.message = bounded(fmt.Sprintf("%s; %s left", cut(o.message, maxMessage/2), counted(int(sc.found.state.Resources), "resource")))
+			o = o.with(fmt.Sprintf("; %s left", counted(int(sc.found.state.Resources), "resource")))
 		}
 		return o
 	}
+	r.tellLeftBehind(sc, result)
 	return r.finalize(detached(ctx), sc, sc.found.state.Serial, labelDestroyed, &notice{eventNormal, v1alpha1.EventDestroyed, "Delete", bounded(fmt.Sprintf(
 		"destroyed %s: %s", counted(len(snapshot.Rows), "resource"), listed(slices.Collect(maps.Keys(snapshot.Rows)))))})
 }

@@ -158,6 +158,9 @@ func TestFailedDestroyIsTriedAgain(t *testing.T) {
 	}
 	l.eventually(func(g gomega.Gomega) { g.Expect(l.read(s).Status.Failure.Count).To(gomega.BeNumerically(">", 2)) })
 	l.toldOnce(s, v1alpha1.ReasonDestroying) // a retry that fails as before is no news
+	if told := l.events(s, v1alpha1.ReasonDestroying)[0]; !strings.Contains(told, "; 2 resources left") {
+		t.Errorf("told %q", told)
+	}
 	broken.Store(false)
 	l.gone(s)
 	if files := l.files(s); len(files) != 0 {

@@ -252,18 +252,24 @@ func TestRemainsOf(t *testing.T) {
 
 // EX-36, EX-37: why a run is told to end, and what its Stack says then.
 func TestInterrupts(t *testing.T) {
-	interrupted := model.Errorf(model.InterruptedRunError, model.ClassUnknown, "the run was interrupted")
+	away := model.Errorf(model.ProviderError, model.ClassTransient, "the disk is away")
+	lost := model.Errorf(model.LeaseLostError, model.ClassTransient, "the lock was lost")
+	cancel := func(n *run, _ context.CancelFunc) { n.interrupt(errCancelled) }
 	for _, c := range []struct {
 		reason string
 		end    func(n *run, stop context.CancelFunc)
 		why    error
+		fails  error // nil = it is interrupted
 		want   string
 		failed bool
 	}{
-		{"its time is over", func(*run, context.CancelFunc) {}, errTooLong, v1alpha1.ReasonTimeout, true},
-		{"the operator ends", func(_ *run, stop context.CancelFunc) { stop() }, apply.ErrHandOver, v1alpha1.ReasonProgressing, false},
-		{"somebody cancels it", func(n *run, _ context.CancelFunc) { n.interrupt(errCancelled) }, errCancelled, v1alpha1.ReasonCancelled, false},
-		{"the first that ends it counts", func(n *run, stop context.CancelFunc) { n.interrupt(errCancelled); stop() }, errCancelled, v1alpha1.ReasonCancelled, false},
+		{"its time is over", func(*run, context.CancelFunc) {}, errTooLong, nil, v1alpha1.ReasonTimeout, true},
+		{"the operator ends", func(_ *run, stop context.CancelFunc) { stop() }, apply.ErrHandOver, nil, v1alpha1.ReasonProgressing, false},
+		{"a resource fails as the operator ends", func(_ *run, stop context.CancelFunc) { stop() }, apply.ErrHandOver, away, v1alpha1.ReasonApplyFailed, true},
+		{"somebody cancels it", cancel, errCancelled, nil, v1alpha1.ReasonCancelled, false},
+		{"a resource fails as somebody cancels it", cancel, errCancelled, away, v1alpha1.ReasonCancelled, false},
+		{"the lock is lost as somebody cancels it", cancel, errCancelled, lost, v1alpha1.ReasonLeaseLost, true},
+		{"the first that ends it counts", func(n *run, stop context.CancelFunc) { n.interrupt(errCancelled); stop() }, errCancelled, nil, v1alpha1.ReasonCancelled, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -277,8 +283,13 @@ func TestInterrupts(t *testing.T) {
 				if why := context.Cause(working); !errors.Is(why, c.why) {
 					t.Errorf("it ends because of %v", why)
 				}
-				o := n.failed(interrupted, stageRun, &engine.Result{})
-				if o.reason != c.want || (o.failed != nil) != c.failed || n.handedOver(interrupted) != errors.Is(c.why, apply.ErrHandOver) {
+				err := c.fails
+				if err == nil {
+					err = model.Errorf(model.InterruptedRunError, model.ClassUnknown, "the run was interrupted")
+				}
+				o := n.failed(err, stageRun, &engine.Result{})
+				handed := c.fails == nil && errors.Is(c.why, apply.ErrHandOver)
+				if o.reason != c.want || (o.failed != nil) != c.failed || n.handedOver(err) != handed || !strings.Contains(o.message, err.Error()) {
 					t.Errorf("outcome %+v", o)
 				}
 				done()

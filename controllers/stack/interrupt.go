@@ -86,9 +86,17 @@ func (r *Reconciler) cancelRun(_ context.Context, e event.UpdateEvent, _ workque
 	r.runs.cancel(client.ObjectKeyFromObject(e.ObjectNew), e.ObjectNew.GetAnnotations()[v1alpha1.AnnotationCancel])
 }
 
-// interrupted reports whether a run ended because it was told to, for a reason.
+// interrupted reports whether a run ended because it was told to, for a reason, and for
+// nothing else.
 func (n *run) interrupted(err, why error) bool {
 	return n.ended != nil && errors.Is(n.ended(), why) && model.IsKind(err, model.InterruptedRunError)
+}
+
+// wasCancelled reports whether somebody cancelled a run that failed. What else went wrong in
+// it meanwhile does not make it one that begins again; what ended with the lock is no
+// outcome of this run.
+func (n *run) wasCancelled(err error) bool {
+	return n.ended != nil && errors.Is(n.ended(), errCancelled) && !model.IsKind(err, model.LeaseLostError) && !model.IsKind(err, model.FencedWriteError)
 }
 
 func (n *run) handedOver(err error) bool { return n.interrupted(err, apply.ErrHandOver) }
@@ -100,7 +108,7 @@ func (n *run) failed(err error, at stage, result *engine.Result) outcome {
 		report = result.Report
 	}
 	switch {
-	case n.interrupted(err, errCancelled):
+	case n.wasCancelled(err):
 		return n.cancelled(err, report)
 	case n.interrupted(err, errTooLong):
 		return n.tooLong(err, report)
@@ -135,7 +143,7 @@ func (n *run) reasonOfFailure(report *apply.Report) string {
 func (n *run) cancelled(err error, report *apply.Report) outcome {
 	o := outcome{
 		label: labelStalled, ready: metav1.ConditionFalse, reason: v1alpha1.ReasonCancelled,
-		message:  bounded("cancelled as " + v1alpha1.AnnotationCancel + " asks; change the Stack, or request a reconcile, to go on: " + err.Error()),
+		message:  bounded("cancelled as " + v1alpha1.AnnotationCancel + " asks; change the Stack, or request a reconcile, to go on: " + describe(err)),
 		abnormal: []string{v1alpha1.ConditionStalled}, concluded: concludedStalled,
 	}
 	o.event = &notice{eventWarning, o.reason, "Cancel", o.message}
@@ -143,11 +151,14 @@ func (n *run) cancelled(err error, report *apply.Report) outcome {
 }
 
 // staysCancelled reports whether what was cancelled is all that there is to do still: an
-// operator that started since does not begin it again.
+// operator that started since does not begin it again. A destroy is made from no artifact;
+// that a Stack is deleted makes a generation of its own.
 func (sc *scope) staysCancelled() bool {
 	was := &sc.was
-	return readyReason(was) == v1alpha1.ReasonCancelled && was.ObservedGeneration == sc.stack.Generation && was.LastHandledReconcileAt == sc.found.request &&
-		was.Artifact != nil && sc.found.artifact != nil && *was.Artifact == *sc.found.artifact
+	if readyReason(was) != v1alpha1.ReasonCancelled || was.ObservedGeneration != sc.stack.Generation || was.LastHandledReconcileAt != sc.found.request {
+		return false
+	}
+	return !sc.stack.DeletionTimestamp.IsZero() || was.Artifact != nil && sc.found.artifact != nil && *was.Artifact == *sc.found.artifact
 }
 
 // tooLong is the outcome of a run that was interrupted because its time was over.
@@ -159,28 +170,4 @@ func (n *run) tooLong(err error, report *apply.Report) outcome {
 	}
 	o.event = &notice{eventWarning, o.reason, "Reconcile", o.message}
 	return o.with(aftermath(report))
-}
-
-// aftermath says what became of what a failed run did, "" if there is nothing to say.
-func aftermath(report *apply.Report) string {
-	undone, failed := 0, []string{}
-	for _, id := range report.RolledBack {
-		if _, no := report.RollbackFailed[id]; !no {
-			undone++
-		}
-	}
-	for id := range report.RollbackFailed {
-		failed = append(failed, cut(id, 128))
-	}
-	text := ""
-	if undone > 0 {
-		text = "; " + counted(undone, "change") + " rolled back"
-	}
-	if len(failed) > 0 {
-		text += "; not rolled back: " + listed(failed)
-	}
-	if report.RollbackSkipped != nil {
-		text += "; " + *report.RollbackSkipped
-	}
-	return cut(text, maxMessage/3)
 }

@@ -19,6 +19,8 @@ type notedHandle struct {
 
 func (h *notedHandle) Fence() model.Fence { return model.Fence{Epoch: 1, Holder: "a"} }
 
+func (h *notedHandle) Lost() <-chan struct{} { return nil } // never
+
 func (h *notedHandle) Release(context.Context) error {
 	h.done = append(h.done, "released")
 	return nil

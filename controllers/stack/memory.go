@@ -14,13 +14,14 @@ import (
 
 // memory remembers, per Stack, what its last conclusive reconcile saw, so that an
 // unchanged Stack costs nothing, and what was told about it, so that nothing is told
-// twice. Losing it costs one compile and one plan; nothing is ever right because of it
+// twice. Losing it costs one compile and one query, or one plan; nothing is ever right because of it
 // (O-14).
 type memory struct {
 	mu    sync.Mutex
 	seen  map[types.NamespacedName]fingerprint
 	wrote map[types.NamespacedName]string            // resourceVersion of the last write
 	told  map[types.NamespacedName]map[string]string // what was told last, by reason
+	met   map[types.NamespacedName]bool              // was looked at
 }
 
 // fingerprint is everything that a reconcile depends on, and how it ended. Equal
@@ -73,7 +74,7 @@ func (c conclusion) stalled() bool { return c == concludedStalled || c == conclu
 func newMemory() *memory {
 	return &memory{
 		seen: map[types.NamespacedName]fingerprint{}, wrote: map[types.NamespacedName]string{},
-		told: map[types.NamespacedName]map[string]string{},
+		told: map[types.NamespacedName]map[string]string{}, met: map[types.NamespacedName]bool{},
 	}
 }
 
@@ -103,6 +104,18 @@ func (m *memory) drop(key types.NamespacedName) {
 	delete(m.seen, key)
 	delete(m.wrote, key)
 	delete(m.told, key)
+	delete(m.met, key)
+}
+
+// meet reports whether a Stack is looked at for the first time.
+func (m *memory) meet(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.met[key] {
+		return false
+	}
+	m.met[key] = true
+	return true
 }
 
 // note keeps the resourceVersion that a write of ours got.

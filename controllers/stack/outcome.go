@@ -153,10 +153,15 @@ func (o outcome) saying(message string) outcome {
 // scrubbed is the outcome of a failure without any secret that the reconcile read: the text
 // of others may repeat what they were called with (EX-41).
 func (sc *scope) scrubbed(o outcome) outcome {
-	if sc.session == nil || o.failed == nil {
+	if sc.session == nil || !o.quotes() {
 		return o
 	}
 	return o.saying(bounded(sc.session.Scrub(o.message)))
+}
+
+// quotes reports whether the message of an outcome may hold what a provider said.
+func (o outcome) quotes() bool {
+	return o.failed != nil || o.label == labelRetry || o.reason == v1alpha1.ReasonCancelled
 }
 
 // notWritten is the outcome of a change of the Stack itself that the API server did not
@@ -260,7 +265,7 @@ func steady(resources int32, warnings []string) outcome {
 	return o
 }
 
-// applied is the outcome of a run that did all of its plan.
+// applied is the outcome of a run after which there is nothing left to do.
 func applied(resources int32, warnings []string, text string) outcome {
 	o := steady(resources, warnings)
 	o.label = labelApplied

@@ -53,9 +53,7 @@ func (r *Reconciler) plan(ctx context.Context, sc *scope) (*planned, error) {
 		return nil, err
 	}
 	pl.head = headOf(sc.stack, from, pl.compilation)
-	sc.found.artifact = &v1alpha1.StackArtifact{
-		IRDigest: pl.head.ArtifactDigest, Short: short(pl.head.ArtifactDigest), Revision: from.Digest,
-	}
+	sc.found.artifact = new(artifactOf(pl.head))
 	snapshot, err := r.Store.Load(ctx, sc.partition())
 	if err != nil {
 		return nil, err
@@ -64,9 +62,7 @@ func (r *Reconciler) plan(ctx context.Context, sc *scope) (*planned, error) {
 	if sc.session, err = r.Secrets.Open(ctx, sc.stack); err != nil {
 		return nil, err
 	}
-	pl.plan, err = r.Engine.Plan(ctx, engine.PlanRequest{
-		Compilation: pl.compilation, Snapshot: snapshot, Owner: sc.owner(), OnFailure: onFailure(sc.stack), Secrets: sc.session,
-	})
+	pl.plan, err = r.planOf(ctx, sc, pl.compilation, snapshot)
 	if sc.session.Asked() {
 		sc.fingerprint.due = r.Now().Add(secretsAge(&sc.stack.Spec))
 	}
@@ -78,11 +74,22 @@ func (r *Reconciler) plan(ctx context.Context, sc *scope) (*planned, error) {
 	return pl, pl.plan.Unsupported()
 }
 
+// planOf plans what brings a snapshot to what is declared.
+func (r *Reconciler) planOf(ctx context.Context, sc *scope, c *ir.Compilation, snapshot *state.Snapshot) (*plan.Plan, error) {
+	return r.Engine.Plan(ctx, engine.PlanRequest{
+		Compilation: c, Snapshot: snapshot, Owner: sc.owner(), OnFailure: onFailure(sc.stack), Secrets: sc.session,
+	})
+}
+
 // maxNodes is how many resources one Stack may declare: planning keeps all of them in
 // memory, and one tenant must not take the room of the others.
 const maxNodes = 25_000
 
+// compile compiles a source, once per reconcile as long as it stays the same.
 func (r *Reconciler) compile(ctx context.Context, sc *scope, from *source.Source) (*ir.Compilation, error) {
+	if sc.compiled != nil && sc.compiled.revision == from.Digest {
+		return sc.compiled.compilation, nil
+	}
 	inputs, err := source.Inputs(sc.stack)
 	if err != nil {
 		return nil, err
@@ -94,6 +101,7 @@ func (r *Reconciler) compile(ctx context.Context, sc *scope, from *source.Source
 	if err != nil {
 		return nil, err
 	}
+	sc.compiled = &compiled{from.Digest, compilation}
 	sc.warnings = compilation.Warnings
 	if unread := unreadInputs(inputs, compilation.Inputs); unread != "" {
 		sc.warnings = append(slices.Clone(sc.warnings), unread)
@@ -207,6 +215,7 @@ func stackNames(c *ir.Compilation) []string {
 // be read as waiting any more.
 func (r *Reconciler) idle(ctx context.Context, sc *scope, pl *planned, record *state.PlanRecord) outcome {
 	o := steady(sc.found.state.Resources, sc.warnings)
+	r.mark(ctx, sc, pl.plan)
 	waited := awaited(&sc.stack.Status)
 	if waited == "" {
 		return o
@@ -282,6 +291,10 @@ func appliedStatus(record *state.PlanRecord, at metav1.Time, serial int64) *v1al
 	return &v1alpha1.StackApplied{
 		IRDigest: record.Head.ArtifactDigest, PlanDigest: record.ChangesetDigest, Time: at.Rfc3339Copy(), StateSerial: serial,
 	}
+}
+
+func artifactOf(head state.Head) v1alpha1.StackArtifact {
+	return v1alpha1.StackArtifact{IRDigest: head.ArtifactDigest, Short: short(head.ArtifactDigest), Revision: head.Revision}
 }
 
 // headOf is the identity that a plan is made from (AP-1).

@@ -75,14 +75,18 @@ type Engine interface {
 	Compile(ctx context.Context, source engine.Source, options engine.CompileOptions) (*ir.Compilation, error)
 	Plan(ctx context.Context, request engine.PlanRequest) (*plan.Plan, error)
 	Apply(ctx context.Context, request engine.ApplyRequest) (*engine.Result, error)
-	PlanDestroy(ctx context.Context, snapshot *state.Snapshot) (*plan.Plan, error)
+	PlanDestroy(ctx context.Context, snapshot *state.Snapshot, secrets engine.Secrets) (*plan.Plan, error)
 	Destroy(ctx context.Context, request engine.DestroyRequest) (*engine.Result, error)
 	Refresh(ctx context.Context, request engine.RefreshRequest) (*apply.Drift, error)
+	// Unchanged reports whether a mark that Remember left says that all is applied.
+	Unchanged(ctx context.Context, request engine.UnchangedRequest) (serial int64, unchanged bool, err error)
+	Remember(ctx context.Context, partition string, store state.Marks, owner string, p *plan.Plan) error
 }
 
 // Store is a state store with the ownership of partitions.
 type Store interface {
 	state.Store
+	state.Marks
 	EnsurePartition(ctx context.Context, partition, namespace, name string) error
 	ClaimStackNames(ctx context.Context, partition, namespace string, names []string) error
 	// DeletePartition ends the partition if its serial is still this one, or if it is
@@ -135,6 +139,7 @@ type scope struct {
 	used        bool                 // the recorded plan was started under that approval
 	found       findings
 	fingerprint fingerprint
+	compiled    *compiled        // nil before the configuration was compiled
 	warnings    []string         // about the configuration
 	session     *secrets.Session // nil until secrets were opened
 	loaded      bool             // state was read
@@ -201,6 +206,10 @@ func (r *Reconciler) steps(ctx context.Context, sc *scope) outcome {
 	sc.found.request = requestToken(reconcileRequest(sc.stack))
 	// What did not move since it was last looked at needs no second look.
 	if o, done := r.unchanged(ctx, sc); done {
+		return o
+	}
+	// Neither does what another process is known to have found applied.
+	if o, done := r.stillSteady(ctx, sc); done {
 		return o
 	}
 	pl, err := r.plan(ctx, sc)

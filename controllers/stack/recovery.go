@@ -42,7 +42,9 @@ func (r *Reconciler) survey(ctx context.Context, sc *scope, handle lease.Handle,
 	if err != nil {
 		text += "what it left is not known: " + err.Error()
 	} else {
-		drift, err := r.Engine.Refresh(ctx, engine.RefreshRequest{Snapshot: snapshot, Owner: sc.owner(), Secrets: sc.secrets()})
+		drift, err := r.Engine.Refresh(ctx, engine.RefreshRequest{
+			Snapshot: snapshot, Owner: sc.owner(), Secrets: sc.secrets(), Parallelism: parallelism(&sc.stack.Spec),
+		})
 		text += leftBehind(snapshot, drift, err)
 	}
 	sc.survey = bounded(text)
@@ -111,10 +113,22 @@ func (r *Reconciler) checkHeadLocked(ctx context.Context, n *run) error {
 		case <-timer.C:
 			continue
 		case <-ctx.Done():
+			err = orInterrupted(ctx, err)
 		case <-n.lock.handle.Lost():
 			err = n.lock.handle.Check()
 		}
 		timer.Stop()
 		return err
 	}
+}
+
+// orInterrupted is the error of a gate that could not look. If the run was told to end, that
+// is why: who ends it would otherwise find a failure, and not a run that is handed over.
+func orInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil || model.ClassOf(err) == model.ClassUser || model.IsKind(err, model.PlanDriftError) ||
+		model.IsKind(err, model.LeaseLostError) || model.IsKind(err, model.FencedWriteError) {
+		return err
+	}
+	return model.Errorf(model.InterruptedRunError, model.ClassUnknown,
+		"the run was interrupted before its next phase; what was done is recorded, plan again to see what is left: %w", context.Cause(ctx))
 }

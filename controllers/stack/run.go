@@ -41,7 +41,8 @@ func (r *Reconciler) apply(ctx context.Context, sc *scope, pl *planned, record *
 	}
 	sc.found.plan = planStatus(record, v1alpha1.PlanApplied)
 	sc.found.lastApplied = appliedStatus(record, metav1.NewTime(r.Now()), sc.found.state.Serial)
-	return applied(sc.found.state.Resources, sc.warnings, sc.found.plan.Text)
+	r.tellLeftBehind(sc, result)
+	return r.ranThrough(ctx, run, result)
 }
 
 // run is a plan on its way through the engine.
@@ -55,7 +56,8 @@ type run struct {
 	started   bool        // the record says Applying
 	phase     apply.Phase // the last that began; "" = none
 	interrupt context.CancelCauseFunc
-	ended     func() error // why it was told to end; nil = it was not
+	ended     func() error    // why it was told to end; nil = it was not
+	after     *state.Snapshot // what is recorded at its end; nil = not known
 }
 
 func (r *Reconciler) begin(sc *scope, pl *planned, record *state.PlanRecord, v verdict, operation string) *run {
@@ -117,7 +119,7 @@ func (n *run) gate(r *Reconciler) func(context.Context, apply.Phase, *plan.Plan)
 			return err
 		}
 		if err := r.checkRecord(ctx, n); err != nil {
-			return err
+			return orInterrupted(ctx, err)
 		}
 		n.phase = phase
 		return nil
@@ -154,6 +156,7 @@ func (r *Reconciler) recordResult(ctx context.Context, n *run, result *engine.Re
 		switch {
 		case err == nil:
 			sc.observe(snapshot)
+			n.after = snapshot
 		case runErr == nil:
 			sc.found.state.Resources = resourcesAfter(n.record.Summary)
 		}

@@ -84,6 +84,8 @@ func TestSecretOfAStack(t *testing.T) {
 	waits("does not exist", "create it")
 	l.secret("app", map[string]string{"other": "x"})
 	waits("has no key", "add it")
+	l.secret("app", map[string]string{"token": strings.Repeat("x", 65537)})
+	waits("longer than 65536 bytes", "shorten it")
 	l.secret("app", map[string]string{"token": "sentinel-one"})
 	s = l.steady(o, s)
 	if got := l.files(s)["f.txt"]; got != "sentinel-one" {

@@ -146,7 +146,7 @@ func TestReadyWhileTheStoreIsAway(t *testing.T) {
 // and observedGeneration never moves back.
 func TestSettleLaw(t *testing.T) {
 	outcomes := []outcome{
-		steady(1, nil), applied(1, []string{"it"}, "+1 ~0 ±0 -0"), {label: labelUnchanged, kept: true},
+		steady(1, nil), applied(1, []string{"it"}, "+1 ~0 ±0 -0"), unfinished("+1 ~0 ±0 -0", nil), unfinished("+1 ~0 ±0 -0", []string{"it"}), {label: labelUnchanged, kept: true},
 		refused(model.Errorf(model.LanguageError, model.ClassUser, "it"), stagePlan),
 		refused(model.Errorf(model.LockError, model.ClassTransient, "it"), stageRun),
 		waiting(verdictWaiting, &v1alpha1.StackPlan{Digest: digestA}, "", ""),

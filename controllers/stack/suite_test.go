@@ -145,6 +145,7 @@ type operator struct {
 	apiAway             atomic.Bool // the API server does not answer this operator
 	apiReads, apiWrites atomic.Int64
 	queries, writes     atomic.Int64
+	began               cost // before the first reconcile
 }
 
 // settings are what a test changes of an operator.
@@ -212,6 +213,7 @@ func (l *land) operate(change ...func(*settings)) *operator {
 	})
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	_ = o.reconciler.Secrets.Check(l.Context()) // as the manager does, store and API server being there or not
+	o.began = o.spent()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

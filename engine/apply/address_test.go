@@ -2,11 +2,13 @@ package apply_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 // An address that comes from a reference is known only when the node is made. What goes
@@ -70,6 +72,41 @@ func TestTwoNodesThatAreOneObject(t *testing.T) {
 			}
 			if made := len(b.world.Objects); made != 2 {
 				t.Errorf("%d objects exist, want the thing and one of the two", made)
+			}
+		})
+	}
+}
+
+// What is put off keeps the address that it has, and takes none that it only would have: it
+// is the former that nobody else may take in the same run.
+func TestWhatIsPutOffKeepsItsAddress(t *testing.T) {
+	bucket := func(name string, key any) ir.Node {
+		return node("s:test.Bucket:"+name, map[string]any{"key": key, "value": "1"})
+	}
+	for _, c := range []struct {
+		reason string
+		of     string // whose sum the other one is named after
+		made   bool
+	}{
+		{"another one takes the address that it has", "d", false},
+		{"another one takes the address that it does not have yet", "a", true},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			before := []ir.Node{thing("a", "k", "1"), thing("d", "k", "1"), bucket("b", ref("a", "sum"))}
+			b := serial(t, before)
+			row := b.snapshot().Rows["s:test.Bucket:b"]
+			row.InputHash = ""
+			if err := b.store.Commit(t.Context(), partition, b.handle.fence, state.Batch{PutRows: []*state.Row{row}}); err != nil {
+				t.Fatal(err)
+			}
+			other := bucket("c", ref(c.of, "sum"))
+			other.DependsOn = []string{"s:test.Bucket:b"}
+			report, err := b.apply([]ir.Node{thing("a", "k", "2"), thing("d", "k", "1"), bucket("b", ref("a", "sum")), other})
+			if c.made != (err == nil) || err != nil && !strings.Contains(err.Error(), "same object") || report.PutOff["s:test.Bucket:b"] == "" {
+				t.Errorf("%v; the report is %+v", err, report)
+			}
+			if made := slices.Contains(report.Created, "s:test.Bucket:c"); made != c.made {
+				t.Errorf("made: %v, want %v", made, c.made)
 			}
 		})
 	}

@@ -32,13 +32,16 @@ const (
 // Report is what a run did; it is returned beside an error as well (EX-34). Lists are
 // in completion order.
 type Report struct {
-	Created          []string          `json:"created"`
-	Updated          []string          `json:"updated"`
-	Replaced         []string          `json:"replaced"`
-	Deleted          []string          `json:"deleted"`
-	Noop             []string          `json:"noop"`
-	StateOnly        []string          `json:"state_only"`
-	Downgraded       map[string]string `json:"downgraded"`
+	Created    []string          `json:"created"`
+	Updated    []string          `json:"updated"`
+	Replaced   []string          `json:"replaced"`
+	Deleted    []string          `json:"deleted"`
+	Noop       []string          `json:"noop"`
+	StateOnly  []string          `json:"state_only"`
+	Downgraded map[string]string `json:"downgraded"`
+	// PutOff are nodes that stay as they are although an update was planned, and why: each is
+	// among Noop, and the next plan shows what it needs.
+	PutOff           map[string]string `json:"put_off,omitempty"`
 	RolledBack       []string          `json:"rolled_back"`
 	RollbackFailed   map[string]string `json:"rollback_failed"`
 	PoisonFailed     map[string]string `json:"poison_failed"`
@@ -53,7 +56,7 @@ type Report struct {
 func NewReport() *Report {
 	return &Report{
 		Created: []string{}, Updated: []string{}, Replaced: []string{}, Deleted: []string{}, Noop: []string{}, StateOnly: []string{},
-		Downgraded: map[string]string{}, RolledBack: []string{}, RollbackFailed: map[string]string{},
+		Downgraded: map[string]string{}, PutOff: map[string]string{}, RolledBack: []string{}, RollbackFailed: map[string]string{},
 		PoisonFailed: map[string]string{}, Orphaned: map[string]string{}, Outputs: map[string]any{},
 	}
 }

@@ -65,6 +65,9 @@ func (x *execution) node(c *plan.Change, work func(ctx context.Context, c *plan.
 		if taken := x.report.Downgraded[c.NodeID]; taken != "" {
 			action, detail["planned"] = taken, string(c.Action)
 		}
+		if x.report.PutOff[c.NodeID] != "" {
+			action, detail["planned"] = string(plan.Noop), string(c.Action)
+		}
 	})
 	x.emit(Event{Phase: "node_finish", NodeID: c.NodeID, Action: action, Detail: detail})
 	return nil
@@ -78,6 +81,9 @@ func (x *execution) timed(c *plan.Change, work func(ctx context.Context, c *plan
 	if err == nil {
 		return nil
 	}
+	if x.goneEarly(c) {
+		err = goneAlready(err, oldHalf(c))
+	}
 	e := *asError(err)
 	if e.NodeID == "" {
 		e.NodeID = c.NodeID
@@ -85,6 +91,14 @@ func (x *execution) timed(c *plan.Change, work func(ctx context.Context, c *plan
 	x.note(func() { x.failures = append(x.failures, &e) })
 	x.emit(Event{Phase: "node_fail", NodeID: c.NodeID, Action: string(c.Action), Detail: map[string]any{"error": e.Error()}})
 	return &e
+}
+
+// goneEarly reports whether the old half of a node went in phase 0 and does not come back:
+// nothing is undone, or an undo would meet what the create may have made (EX-26).
+func (x *execution) goneEarly(c *plan.Change) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.early[c.NodeID] != nil && (x.tried[c.NodeID] || x.plan.OnFailure != plan.OnFailureRollback)
 }
 
 // judge decides whether a conditional replace is needed, before any write or call for

@@ -50,6 +50,9 @@ func recordedAs(c *plan.Change) string {
 // the create.
 func (x *execution) deleteHalf(ctx context.Context, c *plan.Change) error {
 	old, row := oldHalf(c), rowOf(c, x.NewID)
+	if err := x.deletable(old); err != nil {
+		return err
+	}
 	row.UpdatedAt = x.Now()
 	entry := x.plan.Snapshot.Pending[c.NodeID]
 	if c.PendingDestroy == nil {

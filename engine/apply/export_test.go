@@ -28,3 +28,12 @@ func Scrubbed(text string, values ...any) string {
 	}
 	return c.scrub(text)
 }
+
+// ScrubbedError is an error without what a run was told.
+func ScrubbedError(err error, values ...any) error {
+	s := Secrets{}.listening()
+	for _, v := range values {
+		s.told.tell(v)
+	}
+	return s.scrubbed(err)
+}

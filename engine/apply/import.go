@@ -97,7 +97,11 @@ func Importable(doc *ir.Document, schemas *model.Schemas, s *state.Snapshot) []I
 func (m *Import) Run(ctx context.Context, s *state.Snapshot, requests []ImportRequest) (*ImportReport, error) {
 	listening := *m
 	listening.Secrets = m.Secrets.listening()
-	return listening.run(ctx, s, requests)
+	report, err := listening.run(ctx, s, requests)
+	for i := range report.Nodes {
+		report.Nodes[i].Detail = listening.Secrets.scrub(report.Nodes[i].Detail)
+	}
+	return report, listening.Secrets.scrubbed(err)
 }
 
 // run is Run with secrets that remember what they tell.
@@ -118,7 +122,7 @@ func (m *Import) run(ctx context.Context, s *state.Snapshot, requests []ImportRe
 		}
 		node, err := x.adopt(request)
 		if err != nil {
-			return report, m.Secrets.scrubbed(err)
+			return report, err
 		}
 		switch node.Status {
 		case Imported:
@@ -126,7 +130,6 @@ func (m *Import) run(ctx context.Context, s *state.Snapshot, requests []ImportRe
 		case ImportDrifted, NotFound, Blocked:
 			report.Refused++
 		}
-		node.Detail = m.Secrets.scrub(node.Detail)
 		report.Nodes = append(report.Nodes, *node)
 	}
 	return report, nil
@@ -180,8 +183,11 @@ func (x *importing) adopt(r ImportRequest) (*ImportedNode, error) {
 	row := x.row(declared)
 	inputs, err := x.values.Concrete(declared.Properties)
 	if err != nil {
+		if sealed := x.Secrets.legible(declared.Properties, &state.Snapshot{Rows: x.rows, Outputs: x.snapshot.Outputs}); sealed != nil {
+			err = sealed // rather than that there is no value
+		}
 		node.Status, node.Detail = Blocked, err.Error()
-		return node, nil //nolint:nilerr // the answer says it; the other requests go on
+		return node, nil // the answer says it; the other requests go on
 	}
 	live, found, err := x.look(row, inputs, node)
 	switch {

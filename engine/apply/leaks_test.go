@@ -48,7 +48,7 @@ func TestLeaks(t *testing.T) {
 			if err := b.store.Commit(t.Context(), partition, b.handle.fence, state.Batch{PutRows: []*state.Row{row}}); err != nil {
 				t.Fatal(err)
 			}
-			destroy, err := plan.Destroy(b.snapshot(), schemas(t))
+			destroy, err := plan.Destroy(b.snapshot(), schemas(t), plan.Secrets{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,9 @@ func (x *execution) create(ctx context.Context, c *plan.Change) error {
 // createOver makes a node over what an earlier try of it left, if any.
 func (x *execution) createOver(ctx context.Context, row *state.Row, inputs map[string]any, left *state.Row) error {
 	if left != nil && x.movedAway(left, row, inputs) {
+		if err := x.deletable(left); err != nil {
+			return err
+		}
 		return x.remake(ctx, row, inputs, left)
 	}
 	if err := x.writeAhead(row, left); err != nil {
@@ -44,6 +47,11 @@ func (x *execution) replace(ctx context.Context, c *plan.Change) error {
 
 // replaceWith runs a replace whose inputs and next row are there.
 func (x *execution) replaceWith(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
+	if x.early[c.NodeID] == nil {
+		if err := x.deletable(oldHalf(c)); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.CreateBeforeDestroy && c.PendingDestroy != nil:
 		return x.finishFirst(ctx, c, inputs, row)
@@ -86,7 +94,7 @@ func (x *execution) finish(ctx context.Context, c *plan.Change, inputs map[strin
 		}
 	} else if err = x.writeAhead(row, primary); err == nil {
 		if err = x.destroyOld(ctx, entry, writtenAhead); err == nil {
-			err = x.make(ctx, row, inputs, primary, notWrittenAhead)
+			err = goneAlready(x.make(ctx, row, inputs, primary, notWrittenAhead), entry.Row)
 		}
 	}
 	return x.done(row, err, &x.report.Replaced, undo{kind: undoReplaced, prior: entry.Row, inputs: inputs})
@@ -112,15 +120,37 @@ func (x *execution) remake(ctx context.Context, row *state.Row, inputs map[strin
 	if err := x.destroyOld(ctx, entry, writtenAhead); err != nil {
 		return err
 	}
-	return x.make(ctx, row, inputs, nil, notWrittenAhead)
+	return goneAlready(x.make(ctx, row, inputs, nil, notWrittenAhead), old)
+}
+
+// goneAlready is the error of a create whose old half was deleted before it, with what that
+// means: nothing stands for the node until it is made again. nil stays nil (EX-11).
+func goneAlready(err error, old *state.Row) error {
+	if err == nil || old.Kind == model.KindData {
+		return err
+	}
+	return hinted(err, "the old object of "+old.ID+" is deleted already; the next apply makes the node again")
+}
+
+// hinted is an error with a hint behind those that it has.
+func hinted(err error, hint string) *model.Error {
+	e := *asError(err)
+	if e.Hint != "" {
+		hint = e.Hint + "; " + hint
+	}
+	e.Hint = hint
+	return &e
 }
 
 // writeAhead records that a create is about to be called.
 func (x *execution) writeAhead(row, left *state.Row) error {
 	row.Status, row.Attempt = state.StatusCreating, ""
 	if left != nil {
-		row.Attempt = left.Attempt
-		row.Outputs, _ = x.Secrets.opened(left)
+		outputs, err := x.Secrets.opened(left)
+		if err != nil {
+			return unreadable(left, err) // the row would lose what it knows of an earlier try
+		}
+		row.Attempt, row.Outputs = left.Attempt, outputs
 	}
 	if row.Attempt == "" {
 		row.Attempt = x.NewID()
@@ -151,13 +181,15 @@ func (x *execution) make(ctx context.Context, row *state.Row, inputs map[string]
 
 // update changes a node in place; the outputs are laid over the recorded ones (EX-10).
 func (x *execution) update(ctx context.Context, c *plan.Change) error {
-	inputs, row, err := x.prepare(c)
+	inputs, row, err := x.resolved(c)
 	if err != nil {
 		return err
 	}
 	if c.Prior.InputHash == "" && x.movedOn(c.Prior, row, inputs) {
-		x.putOff(c)
-		return nil
+		return x.putOff(c)
+	}
+	if err := x.claim(c, inputs); err != nil {
+		return err
 	}
 	return x.updateWith(ctx, c, inputs, row)
 }
@@ -173,13 +205,17 @@ func (x *execution) movedOn(prior, row *state.Row, inputs map[string]any) bool {
 	return known && !same
 }
 
-// putOff leaves a node and its mark as they are: the next plan shows the replace that it
-// needs, which nobody has seen in this one.
-func (x *execution) putOff(c *plan.Change) {
+// putOff leaves a node and its mark as they are, at the address that it has: the next plan
+// shows the replace that it needs, which nobody has seen in this one.
+func (x *execution) putOff(c *plan.Change) error {
+	if err := x.claim(c, x.inputsOf(c.Prior)); err != nil {
+		return err
+	}
 	x.note(func() {
-		x.report.Downgraded[c.NodeID] = string(plan.Noop)
+		x.report.PutOff[c.NodeID] = "it needs a replace that this plan did not show; plan again"
 		x.report.Noop = append(x.report.Noop, c.NodeID)
 	})
+	return nil
 }
 
 // updateWith poisons the row before the call: if the run dies and the config goes back to

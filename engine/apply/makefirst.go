@@ -63,13 +63,17 @@ func (x *execution) finishFirst(ctx context.Context, c *plan.Change, inputs map[
 // over, as what an interrupted delete leaves is: a clean-up may have got to it.
 func (x *execution) takeBack(ctx context.Context, c *plan.Change, inputs map[string]any, row *state.Row) error {
 	old := c.PendingDestroy.Row
-	row.Outputs, _ = x.Secrets.opened(old)
+	outputs, err := x.Secrets.opened(old)
+	if err != nil {
+		return unreadable(old, err)
+	}
+	row.Outputs = outputs
 	row.Status, row.Attempt = state.StatusCreating, x.NewID()
 	if err := x.ahead(state.Batch{PutRows: []*state.Row{row}, DeletePending: []string{c.NodeID}}); err != nil {
 		return err
 	}
 	x.note(func() { x.report.Downgraded[c.NodeID] = string(plan.Update) })
-	err := x.make(ctx, row, inputs, old, writtenAhead)
+	err = x.make(ctx, row, inputs, old, writtenAhead)
 	return x.done(row, err, &x.report.Updated, undo{kind: undoUpdated, prior: old, inputs: inputs})
 }
 

@@ -388,8 +388,12 @@ func TestUpdateThatTurnsOutToBeAReplace(t *testing.T) {
 	}
 	report := b.mustApply(declared("2"))
 	b.wantCalls("update a")
-	if report.Downgraded[id] != string(plan.Noop) || !slices.Contains(report.Noop, id) {
+	if len(report.Downgraded) > 0 || !strings.Contains(report.PutOff[id], "needs a replace") || !slices.Contains(report.Noop, id) {
 		t.Errorf("report %+v", report)
+	}
+	finished := slices.IndexFunc(b.events, func(e apply.Event) bool { return e.Phase == "node_finish" && e.NodeID == id })
+	if finished < 0 || b.events[finished].Action != string(plan.Noop) || b.events[finished].Detail["planned"] != string(plan.Update) {
+		t.Errorf("events %+v", b.events)
 	}
 	if left := pending(b.plan(compiled(t, declared("2")))); !slices.Equal(left, []string{"replace " + id}) {
 		t.Errorf("the next plan: %v", left)

@@ -9,21 +9,24 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
-// prepare resolves a node's inputs and makes its next row (EX-15).
+// prepare resolves a node's inputs, makes its next row and takes its address (EX-15).
 func (x *execution) prepare(c *plan.Change) (inputs map[string]any, row *state.Row, err error) {
+	if inputs, row, err = x.resolved(c); err == nil {
+		err = x.claim(c, inputs)
+	}
+	return inputs, row, err
+}
+
+// resolved are a node's inputs and its next row.
+func (x *execution) resolved(c *plan.Change) (inputs map[string]any, row *state.Row, err error) {
 	n := c.Desired
 	values := x.values()
 	inputs, err = values.Concrete(n.Properties)
 	if err != nil {
+		if sealed := x.Secrets.legible(n.Properties, x.plan.Snapshot); sealed != nil {
+			err = sealed // rather than that there is no value
+		}
 		return nil, nil, model.Errorf(model.KindOf(err), model.ClassOf(err), "%s: %w", n.ID, err)
-	}
-	other := ""
-	x.note(func() { other = x.own(n.ID, n.Type, inputs) })
-	if other != "" {
-		e := model.Errorf(model.ProviderError, model.ClassUser,
-			"%s is the same object as %s, and each would overwrite the other; give one of them another address", n.ID, other)
-		e.NodeID, e.Op, e.ResourceType = n.ID, string(c.Action), n.Type
-		return nil, nil, e
 	}
 	row = rowOf(c, x.NewID)
 	row.UpdatedAt = x.Now()
@@ -34,6 +37,19 @@ func (x *execution) prepare(c *plan.Change) (inputs map[string]any, row *state.R
 		return nil, nil, err
 	}
 	return inputs, row, nil
+}
+
+// claim takes the address that a node has with these inputs, unless another one has it.
+func (x *execution) claim(c *plan.Change, inputs map[string]any) error {
+	n, other := c.Desired, ""
+	x.note(func() { other = x.own(n.ID, n.Type, inputs) })
+	if other == "" {
+		return nil
+	}
+	e := model.Errorf(model.ProviderError, model.ClassUser,
+		"%s is the same object as %s, and each would overwrite the other; give one of them another address", n.ID, other)
+	e.NodeID, e.Op, e.ResourceType = n.ID, string(c.Action), n.Type
+	return e
 }
 
 // rowOf is the next row of a node, as far as it needs no value of another.
@@ -108,11 +124,11 @@ func (x *execution) inputsOf(row *state.Row) map[string]any {
 }
 
 // request is the argument of a call; recorded is nil for a node without a row. Recorded
-// outputs that do not open are absent.
+// outputs that do not open are absent: what the call cannot do without was looked at before.
 func (x *execution) request(row *state.Row, inputs map[string]any, recorded *state.Row) *model.Request {
 	r := &model.Request{Node: model.NodeOf(row.ID), Owner: x.Owner, Attempt: row.Attempt, Inputs: inputs, Source: x.Source}
 	if recorded != nil {
-		outputs, _ := x.Secrets.opened(recorded) // what must open has been opened before
+		outputs, _ := x.Secrets.opened(recorded)
 		r.Attempt = recorded.Attempt
 		r.Prior = &model.Prior{Outputs: model.Clone(outputs).(map[string]any), Inputs: x.inputsOf(recorded)}
 	}

@@ -92,7 +92,9 @@ func (r *Refresh) batch(seal sealer, row *state.Row, outputs map[string]any, exi
 	var moved []string
 	for key, now := range changed {
 		property, input := row.Properties[key]
-		if input {
+		// What is being made is planned anew as it is, and without its hash it would be taken
+		// for what a delete may have got to.
+		if input && row.Status == state.StatusCreated {
 			next.InputHash = ""
 			if !symbolic(property) && !seal.tells(now) && !repeats(now, formsOfAll(seal.consumed(row.Properties))) {
 				next.Properties[key] = now
@@ -102,6 +104,9 @@ func (r *Refresh) batch(seal sealer, row *state.Row, outputs map[string]any, exi
 			next.Outputs[key] = now
 			moved = append(moved, key)
 		}
+	}
+	if len(moved) == 0 && row.Status != state.StatusCreated {
+		return state.Batch{}
 	}
 	next.RefreshedOutputs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(row.RefreshedOutputs, moved))))
 	return state.Batch{PutRows: []*state.Row{&next}}

@@ -87,14 +87,14 @@ func (r *Refresh) run(ctx context.Context, g *graph.Graph, s *state.Snapshot) (*
 	drift := &Drift{Nodes: []NodeDrift{}}
 	var failures []*model.Error
 	err := g.Walk(ctx, r.Parallelism, false, func(_ context.Context, id string) error {
-		found, err := r.node(ctx, s.Rows[id], seal)
+		found, err := r.node(ctx, s, s.Rows[id], seal)
 		mu.Lock()
 		defer mu.Unlock()
 		if model.IsKind(err, model.LeaseLostError) || model.IsKind(err, model.FencedWriteError) {
 			return err
 		}
 		if err != nil {
-			failures = append(failures, asError(r.Secrets.scrubbed(err)))
+			failures = append(failures, asError(err))
 			return nil
 		}
 		drift.Nodes = append(drift.Nodes, *found)
@@ -105,6 +105,9 @@ func (r *Refresh) run(ctx context.Context, g *graph.Graph, s *state.Snapshot) (*
 		return nil, err
 	}
 	slices.SortFunc(drift.Nodes, func(a, b NodeDrift) int { return strings.Compare(a.NodeID, b.NodeID) })
+	for i, failure := range failures { // once all is known that may stand in them
+		failures[i] = asError(r.Secrets.scrubbed(failure))
+	}
 	slices.SortFunc(failures, func(a, b *model.Error) int { return strings.Compare(a.NodeID, b.NodeID) })
 	if len(failures) > 0 {
 		return drift, grouped(failures[0], failures[1:])
@@ -120,9 +123,17 @@ func (r *Refresh) sealer(ctx context.Context, s *state.Snapshot) sealer {
 	}
 }
 
-func (r *Refresh) node(ctx context.Context, row *state.Row, seal sealer) (*NodeDrift, error) {
+// node reads one row. What does not open is an error: a provider that is not told of it may
+// find nothing, and what is not known is never missing.
+func (r *Refresh) node(ctx context.Context, s *state.Snapshot, row *state.Row, seal sealer) (*NodeDrift, error) {
+	outputs, err := r.Secrets.opened(row)
+	if err != nil {
+		return nil, failed(unreadable(row, err), "read", row)
+	}
+	if err := r.Secrets.located(row, r.Schemas, s); err != nil {
+		return nil, failed(err, "read", row)
+	}
 	inputs := plan.RecordedInputs(row, seal.values, r.Secrets.Digests)
-	outputs, _ := r.Secrets.opened(row) // what does not open cannot be compared
 	live, exists, err := r.read(ctx, row, inputs, outputs)
 	if err != nil {
 		return nil, err
@@ -158,7 +169,7 @@ func (r *Refresh) compare(found *NodeDrift, seal sealer, row *state.Row, inputs,
 			recorded, ok = inputs[key]
 		}
 		_, input := row.Properties[key]
-		if ok && ir.Equal(recorded, now) || !ok && (input || isSealed(row.Outputs[key])) {
+		if ok && ir.Equal(recorded, now) || !ok && input {
 			continue // in sync, or what it was is not known
 		}
 		changed[key] = now

@@ -29,7 +29,7 @@ func after(n ir.Node, others ...string) ir.Node {
 func TestOrderWithoutReferences(t *testing.T) {
 	nodes := []ir.Node{thing("a", "k", "1"), after(thing("b", "k", "1"), idA), after(thing("c", "k", "1"), idB)}
 	destroyed := func(b *bench) (*apply.Report, error) {
-		p, err := plan.Destroy(b.snapshot(), schemas(b))
+		p, err := plan.Destroy(b.snapshot(), schemas(b), plan.Secrets{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestFailedCreateIsReclaimed(t *testing.T) {
 	for reason, run := range map[string]func(b *bench) error{
 		"dropped": func(b *bench) error { _, err := b.apply(nil); return err },
 		"destroyed": func(b *bench) error {
-			p, err := plan.Destroy(b.snapshot(), schemas(b))
+			p, err := plan.Destroy(b.snapshot(), schemas(b), plan.Secrets{})
 			if err == nil {
 				_, err = b.run(b.ctx, p)
 			}

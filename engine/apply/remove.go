@@ -50,6 +50,9 @@ func (x *execution) delete(ctx context.Context, c *plan.Change) error {
 	}
 	row := c.Prior
 	proved := notWrittenAhead
+	if err := x.deletable(row); err != nil {
+		return err
+	}
 	if row.Kind != model.KindData {
 		marked := x.doomed(row)
 		if err := x.ahead(state.Batch{PutRows: []*state.Row{marked}}); err != nil {
@@ -120,6 +123,9 @@ func (x *execution) destroy(ctx context.Context, row *state.Row, proved bool) er
 		e.NodeID, e.Op, e.ResourceType = row.ID, "delete", row.Type
 		return e
 	}
+	if err := x.deletable(row); err != nil {
+		return err
+	}
 	request := x.request(row, x.inputsOf(row), row)
 	if err := x.shared(row, request.Inputs); err != nil {
 		return err
@@ -128,6 +134,19 @@ func (x *execution) destroy(ctx context.Context, row *state.Row, proved bool) er
 		return nil, p.Delete(ctx, request)
 	})
 	return err
+}
+
+// deletable is an error if what a row stands for could not be found because something that
+// is recorded of it does not open. It is asked before anything is written as well, so that
+// the row stays as it is.
+func (x *execution) deletable(row *state.Row) error {
+	if row.Kind == model.KindData {
+		return nil
+	}
+	if err := x.Secrets.located(row, x.Schemas, x.plan.Snapshot); err != nil {
+		return failed(err, "delete", row)
+	}
+	return nil
 }
 
 // recordedGraph is the graph of the rows and of the old halves that are left, over

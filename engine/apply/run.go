@@ -109,6 +109,7 @@ type execution struct {
 	written  map[string]*state.Row            // rows that this run wrote, as they are now; nil = deleted
 	undos    []undo                           // in order of completion
 	restored map[string]map[string]any        // outputs of what undos created again
+	remade   map[string]bool                  // of these, whether they have other outputs than were recorded
 	owners   map[string]string                // type and address of an object → the node that keeps or made it
 	failures []*model.Error
 	lost     error
@@ -140,7 +141,7 @@ func newExecution(r *Run, p *plan.Plan) *execution {
 		Run: r, plan: p, report: NewReport(),
 		changes: make(map[string]*plan.Change, len(p.Changes)), scope: scope(p),
 		live:    make(map[string]map[string]any, len(p.Snapshot.Rows)),
-		written: map[string]*state.Row{}, restored: map[string]map[string]any{},
+		written: map[string]*state.Row{}, restored: map[string]map[string]any{}, remade: map[string]bool{},
 		early: map[string]*state.Row{}, old: map[string]*state.PendingDestroy{},
 		gone: map[string]bool{}, cleaned: map[string]bool{}, told: map[string]bool{}, tried: map[string]bool{},
 		owners: map[string]string{}, ended: make(chan struct{}),
@@ -295,7 +296,7 @@ func (x *execution) lose(err error) error {
 	err = x.lost
 	x.mu.Unlock()
 	if first {
-		x.emit(Event{Phase: "lease_lost", Detail: map[string]any{"owner": x.Lease.Fence().Holder, "reason": err.Error()}})
+		x.emit(Event{Phase: lease.EventLost, Detail: map[string]any{"owner": x.Lease.Fence().Holder, "reason": err.Error()}})
 	}
 	x.stop(err)
 	x.cutCalls(err)

@@ -88,7 +88,7 @@ func TestDestroyGoesBackwards(t *testing.T) {
 	ordered.DependsOn = []string{idB}
 	b.mustApply([]ir.Node{thing("a", "k", "1"), thing("b", "k", ref("a", "sum")), ordered})
 	b.world.calls = nil
-	p, err := plan.Destroy(b.snapshot(), schemas(t))
+	p, err := plan.Destroy(b.snapshot(), schemas(t), plan.Secrets{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestDestroyOfContradictingRows(t *testing.T) {
 	}
 	b.world.calls = nil
 	b.adjust = func(r *apply.Run) { r.Parallelism = 1 }
-	p, err := plan.Destroy(b.snapshot(), schemas(t))
+	p, err := plan.Destroy(b.snapshot(), schemas(t), plan.Secrets{})
 	if err != nil {
 		t.Fatal(err)
 	}

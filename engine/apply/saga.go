@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -99,6 +100,9 @@ func (x *execution) undone(u undo) *model.Error {
 	if err != nil {
 		detail["error"] = err.Error()
 	}
+	if x.remade[u.id] {
+		detail["remade"] = true // with other outputs than before
+	}
 	x.emit(Event{Phase: "rollback_node", NodeID: u.id, Detail: detail})
 	if err == nil {
 		return nil
@@ -119,6 +123,10 @@ func (x *execution) rolledBack(failure error, failures []*model.Error) error {
 		e.Message = "the run was interrupted, and not all that it had done could be rolled back; refresh and plan again"
 	}
 	e.AlsoFailed = slices.Concat(e.AlsoFailed, failures)
+	maps.DeleteFunc(x.remade, func(_ string, other bool) bool { return !other })
+	if remade := slices.Sorted(maps.Keys(x.remade)); len(remade) > 0 {
+		return hinted(&e, "the rollback made "+model.Listed(remade, ", ")+" anew, with other outputs than before; the next apply records what is made from them")
+	}
 	return &e
 }
 
@@ -131,7 +139,10 @@ func (x *execution) poison(u undo) (proved bool, err error) {
 		return notWrittenAhead, nil
 	}
 	marked := *row
-	marked.InputHash, marked.UpdatedAt = "", x.Now()
+	marked.UpdatedAt = x.Now()
+	if row.Status == state.StatusCreated { // one that is being made is visible as it is
+		marked.InputHash = ""
+	}
 	if u.kind == undoCreated || u.kind == undoReplacedFirst {
 		marked = *x.doomed(u.made) // its row may not have been confirmed
 	}
@@ -161,10 +172,13 @@ func (x *execution) staleDependents(id string) []*state.Row {
 				continue
 			}
 			seen[row.ID] = true
+			frontier = append(frontier, row.ID)
+			if row.Status != state.StatusCreated {
+				continue // the next plan makes it in any case, and with the attempt that it has
+			}
 			marked := *row
 			marked.InputHash, marked.UpdatedAt = "", x.Now()
 			stale = append(stale, &marked)
-			frontier = append(frontier, row.ID)
 		}
 	}
 	return stale

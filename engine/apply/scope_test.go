@@ -48,7 +48,7 @@ func TestWritesStayInThePlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &Run{Store: store, Partition: partition, Lease: handle, NodeTimeout: time.Minute}
+			r := &Run{Schemas: &model.Schemas{}, Store: store, Partition: partition, Lease: handle, NodeTimeout: time.Minute}
 			x := r.begin(t.Context(), p)
 			defer x.end()
 			err = x.commit(c.batch)

@@ -42,6 +42,9 @@ func (s Secrets) listening() Secrets {
 // scrub takes out of a text what may not leave the run: whole values first, in which there
 // may be others that nobody knows any more.
 func (s Secrets) scrub(text string) string {
+	if text == "" {
+		return ""
+	}
 	text = s.told.scrub(text)
 	if s.Scrub != nil {
 		text = s.Scrub(text)
@@ -180,13 +183,35 @@ func (s Secrets) scrubbed(err error) error {
 
 // clean also reports whether it had to change anything.
 func (s Secrets) clean(err error) (changed bool, clean error) {
-	if typed, ok := errors.AsType[*model.Error](err); ok {
+	if typed, is := err.(*model.Error); is { //nolint:errorlint // what wraps one is more than it
 		return s.cleanError(typed)
 	}
-	if text := s.scrub(err.Error()); text != err.Error() {
-		return true, quiet{text, err}
+	for _, inner := range unwrapped(err) {
+		changes, _ := s.clean(inner)
+		changed = changed || changes
 	}
-	return false, err
+	text := s.scrub(err.Error())
+	if !changed && text == err.Error() {
+		return false, err
+	}
+	q := quiet{text: text, err: err}
+	if typed, ok := errors.AsType[*model.Error](err); ok {
+		_, q.typed = s.cleanError(typed)
+	}
+	return true, q
+}
+
+// unwrapped are the errors that one wraps or joins.
+func unwrapped(err error) []error {
+	switch err := err.(type) { //nolint:errorlint // one step of the chain
+	case interface{ Unwrap() []error }:
+		return err.Unwrap()
+	case interface{ Unwrap() error }:
+		if inner := err.Unwrap(); inner != nil {
+			return []error{inner}
+		}
+	}
+	return nil
 }
 
 func (s Secrets) cleanError(e *model.Error) (changed bool, clean *model.Error) {
@@ -210,13 +235,22 @@ func (s Secrets) cleanError(e *model.Error) (changed bool, clean *model.Error) {
 
 // quiet is an error of others with another text.
 type quiet struct {
-	text string
-	err  error
+	text  string
+	err   error
+	typed *model.Error // the engine's own in it, scrubbed; nil = none
 }
 
 func (q quiet) Error() string { return q.text }
 
 func (q quiet) Is(target error) bool { return errors.Is(q.err, target) }
+
+func (q quiet) As(target any) bool {
+	typed, ok := target.(**model.Error)
+	if ok && q.typed != nil {
+		*typed = q.typed
+	}
+	return ok && q.typed != nil
+}
 
 // scrubbedDetail is the detail of an event without the secrets of the run.
 func (s Secrets) scrubbedDetail(detail map[string]any) map[string]any {

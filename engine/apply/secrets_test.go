@@ -199,7 +199,7 @@ func TestVanishedSecretDoesNotKeepADelete(t *testing.T) {
 	b, s := vaulted(t, map[string]string{"one": "sentinel-1"})
 	b.mustApply([]ir.Node{thing("a", "k", secretRef("one"))})
 	s.values, s.sealed = nil, map[string]any{}
-	p, err := plan.Destroy(b.snapshot(), schemas(t))
+	p, err := plan.Destroy(b.snapshot(), schemas(t), plan.Secrets{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestSilentColumns(t *testing.T) {
 		b.mustApply([]ir.Node{first(), second()})
 		b.mustApply([]ir.Node{first(), ordered(second())})
 		b.world.calls = nil
-		p, err := plan.Destroy(b.snapshot(), schemas(t))
+		p, err := plan.Destroy(b.snapshot(), schemas(t), plan.Secrets{})
 		if err != nil {
 			t.Fatal(err)
 		}

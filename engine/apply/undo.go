@@ -148,7 +148,7 @@ func (x *execution) undoReplace(ctx context.Context, u undo) error {
 	if err := x.commit(state.Batch{DeletePending: []string{u.id}}); err != nil {
 		return err
 	}
-	return x.revive(ctx, u, row, inputs, notWrittenAhead)
+	return goneAlready(x.revive(ctx, u, row, inputs, notWrittenAhead), u.prior)
 }
 
 // undoDestroy creates an old half again that went in phase 0. Where the create of the new
@@ -166,7 +166,7 @@ func (x *execution) undoDestroy(ctx context.Context, u undo) error {
 	if err := x.ahead(state.Batch{PutRows: []*state.Row{row}}); err != nil {
 		return err
 	}
-	return x.revive(ctx, u, row, inputs, writtenAhead)
+	return goneAlready(x.revive(ctx, u, row, inputs, writtenAhead), u.prior)
 }
 
 // revived is the row of an old half that is about to be created again, and the inputs for
@@ -197,10 +197,15 @@ func (x *execution) revive(ctx context.Context, u undo, row *state.Row, inputs m
 	}
 	x.note(func() { x.restored[u.id] = row.Outputs })
 	batch := state.Batch{PutRows: []*state.Row{row}}
-	if !x.sameOutputs(u.prior, row.Outputs) {
+	same := x.sameOutputs(u.prior, row.Outputs)
+	if !same {
 		batch.PutRows = append(batch.PutRows, x.staleDependents(u.id)...)
 	}
-	return x.commit(batch)
+	if err := x.commit(batch); err != nil {
+		return err
+	}
+	x.note(func() { x.remade[u.id] = !same })
+	return nil
 }
 
 // restoring are the values that undos resolve with: what was recorded when the run

@@ -37,9 +37,6 @@ type Keeping struct {
 	Renew func(ctx context.Context, sent time.Time) error
 	// Text is the text of a loss and what to do next; why is half a sentence.
 	Text func(why string) string
-	// Events is told of a loss; may be nil. It is called from any goroutine and must not
-	// block; that it panics breaks nothing.
-	Events func(phase, owner, reason string)
 }
 
 // GoneError is the error of a renewal that found the lock to be lost, and why.
@@ -116,16 +113,13 @@ func (k *Keeper) lapsed() (why string, err error) {
 	return "", nil
 }
 
-// lose ends the right to act, for good, tells of it, and returns what the guard says.
+// lose ends the right to act, for good, and returns what the guard says.
 func (k *Keeper) lose(why string) error {
-	ended, err := k.end(why)
-	if ended {
-		k.tell(EventLost, why)
-	}
+	_, err := k.end(why)
 	return err
 }
 
-// end ends the right to act, unless it has ended before. Nobody is told while mu is held.
+// end ends the right to act, unless it has ended before.
 func (k *Keeper) end(why string) (ended bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -137,22 +131,8 @@ func (k *Keeper) end(why string) (ended bool, err error) {
 	return ended, k.err
 }
 
-// tell hands an event to the sink of the lock, whose failure breaks nothing (EX-39).
-func (k *Keeper) tell(phase, reason string) {
-	if k.keeping.Events == nil {
-		return
-	}
-	defer func() { _ = recover() }()
-	k.keeping.Events(phase, k.keeping.Fence.Holder, reason)
-}
-
-// tellRenewal hands a renewal to both sinks.
+// tellRenewal hands a renewal to the sink, whose failure breaks nothing (EX-39).
 func (k *Keeper) tellRenewal(err error) {
-	reason := ""
-	if err != nil {
-		reason = err.Error()
-	}
-	k.tell(EventRenew, reason)
 	k.mu.Lock()
 	sink := k.sink
 	k.mu.Unlock()
@@ -164,16 +144,18 @@ func (k *Keeper) tellRenewal(err error) {
 }
 
 // extend moves the deadline after a renewal that was asked for at a moment, unless the lock
-// had ended before its answer came: what lapsed stays lapsed (T-169).
-func (k *Keeper) extend(asked Moment) {
+// had ended before its answer came: what lapsed stays lapsed (T-169). It reports whether the
+// renewal counts.
+func (k *Keeper) extend(asked Moment) bool {
 	if k.Check() != nil {
-		return
+		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if next := asked.Monotonic.Add(k.keeping.Times.TTL - k.keeping.Times.Grace); next.After(k.deadline) {
 		k.deadline, k.asked = next, asked
 	}
+	return true
 }
 
 func (k *Keeper) remaining() time.Duration {
@@ -227,7 +209,7 @@ func (k *Keeper) keep(ctx context.Context) {
 }
 
 // renew moves the end of the lock; nil when it did, or when the lock turned out to be
-// another's. An error may be tried again.
+// lost. An error may be tried again.
 func (k *Keeper) renew(ctx context.Context) error {
 	asked := MomentOf(k.keeping.Clock)
 	err := k.keeping.Renew(ctx, asked.Monotonic)
@@ -235,8 +217,8 @@ func (k *Keeper) renew(ctx context.Context) error {
 		_ = k.lose(string(gone))
 		return nil
 	}
-	if err == nil {
-		k.extend(asked)
+	if err == nil && !k.extend(asked) {
+		return nil // of a lock that was lost it is no news
 	}
 	if err == nil || ctx.Err() == nil {
 		k.tellRenewal(err)

@@ -34,6 +34,14 @@ type Handle interface {
 	Abandon()
 }
 
+// Phases of the events by which who holds a lock tells of it (EX-39).
+const (
+	EventAcquire = "lease_acquire"
+	EventRenew   = "lease_renew"
+	EventLost    = "lease_lost"
+	EventRelease = "lease_release" // one that failed
+)
+
 // Observed is a Handle that tells of its renewals (EX-39). The sink is called from another
 // goroutine than that of the work and must not block; that it panics breaks nothing.
 type Observed interface {

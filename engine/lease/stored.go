@@ -23,13 +23,6 @@ type Records interface {
 	ClearHolder(ctx context.Context, partition string, fence model.Fence) error
 }
 
-// What Stored.Events is told of (EX-39).
-const (
-	EventAcquire = "lease_acquire"
-	EventRenew   = "lease_renew"
-	EventLost    = "lease_lost"
-)
-
 // Stored is the lock of one partition that its store keeps: for a command line, which has
 // no other. It is safe for concurrent use, also by several processes.
 type Stored struct {
@@ -37,9 +30,6 @@ type Stored struct {
 	Partition string
 	Times     Times
 	Owner     func() string // names an acquisition; nil = NewOwner
-	// Events is told what happens to the lock, with the reason of what went wrong, beside
-	// what an engine tells of a run; may be nil; must not block, and may panic.
-	Events func(phase, owner, reason string)
 
 	Now  func() time.Time // monotonic; nil = time.Now
 	Wall func() time.Time // what the machine takes for the time; nil = time.Now without its monotonic part
@@ -58,7 +48,6 @@ func (l *Stored) Acquire(ctx context.Context) (Handle, error) {
 	if err := h.Check(); err != nil { // taking the lock took longer than it lasts
 		return nil, errors.Join(err, l.Records.ClearHolder(ctx, l.Partition, h.Fence()))
 	}
-	h.tell(EventAcquire, "")
 	h.Start()
 	return h, nil
 }
@@ -71,7 +60,7 @@ func (l *Stored) take(ctx context.Context, owner string) (*storedHandle, error) 
 		return nil, err
 	}
 	return &storedHandle{lock: l, Keeper: NewKeeper(Keeping{
-		Fence: fence, Times: l.Times, Clock: clock, Events: l.Events,
+		Fence: fence, Times: l.Times, Clock: clock,
 		Renew: func(ctx context.Context, _ time.Time) error { return l.renew(ctx, fence) },
 		Text: func(why string) string {
 			return "the lock was lost: " + why + "; the run stops, nothing is rolled back: run a refresh, then plan again"

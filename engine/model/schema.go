@@ -86,7 +86,9 @@ type ResourceType struct {
 	// existing object; "" where the inputs alone name it (RF-12).
 	IdentityField string
 	// Untraceable: what a create made whose answer was lost cannot be found again, neither
-	// by its address nor by its attempt; repeated, the create makes another object.
+	// by its address nor by its attempt; repeated, the create makes another object. It is
+	// for plugins whose API knows neither names, tags nor tokens: every type that comes with
+	// the engine is found by one of the three, or stands for nothing outside the state.
 	Untraceable bool
 	// Policies judge every change of the type, after those that the config binds (PL-12).
 	Policies []PolicyBinding

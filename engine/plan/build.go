@@ -138,15 +138,16 @@ func (p *Plan) guarded() (warnings []string, err error) {
 }
 
 // Destroy plans the deletion of everything that is recorded, from state alone (RF-17).
-// Only the guards of the rows hold it back.
-func Destroy(snapshot *state.Snapshot, schemas *model.Schemas) (*Plan, error) {
-	return DestroyTargets(snapshot, schemas, nil)
+// Only the guards of the rows hold it back. The secrets tell what is warned of from what a
+// run finds with them; without any there is more to warn of.
+func Destroy(snapshot *state.Snapshot, schemas *model.Schemas, secrets Secrets) (*Plan, error) {
+	return DestroyTargets(snapshot, schemas, nil, secrets)
 }
 
 // DestroyTargets plans the deletion of what the patterns match and of everything that was
 // recorded to depend on it (GR-26); no pattern = of everything. A refused plan is
 // returned beside its error, as by New.
-func DestroyTargets(snapshot *state.Snapshot, schemas *model.Schemas, targets []string) (*Plan, error) {
+func DestroyTargets(snapshot *state.Snapshot, schemas *model.Schemas, targets []string, secrets Secrets) (*Plan, error) {
 	chosen, err := destroySelection(targets, snapshot)
 	if err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func DestroyTargets(snapshot *state.Snapshot, schemas *model.Schemas, targets []
 	chosen.restrict(p.Changes)
 	p.selected = chosen.count(p.Changes)
 	p.Outputs = outputChanges(p, chosen)
-	p.findLeaks(Secrets{})
+	p.findLeaks(secrets)
 	p.Warnings = p.leakWarnings()
 	_, err = p.guarded()
 	return p, err

@@ -371,7 +371,7 @@ func TestRefusedPlanIsShown(t *testing.T) {
 	}
 	checkRefusal(t, p.Unsupported(), model.PreventDestroyError, netID)
 
-	destroy, err := plan.Destroy(snapshot, testSchemas(t))
+	destroy, err := plan.Destroy(snapshot, testSchemas(t), plan.Secrets{})
 	checkRefusal(t, err, model.PreventDestroyError, netID)
 	if destroy.Summary().Delete != 4 {
 		t.Errorf("the destroy shows %s", destroy.Summary())
@@ -415,7 +415,7 @@ func TestDestroy(t *testing.T) {
 	c.output("n:sum", ref(fileID, "checksum"))
 	snapshot := applied(t, c)
 	interrupt(snapshot, otherID, state.DestroyBeforeCreate, "old.txt")
-	p, err := plan.Destroy(snapshot, testSchemas(t))
+	p, err := plan.Destroy(snapshot, testSchemas(t), plan.Secrets{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,7 +426,7 @@ func TestDestroy(t *testing.T) {
 		t.Errorf("retired %v, destructive %t, on failure %s", p.Outputs.Retired, p.Destructive(), p.OnFailure)
 	}
 	snapshot.Rows[vpcID].PreventDestroy = true
-	_, err = plan.Destroy(snapshot, testSchemas(t))
+	_, err = plan.Destroy(snapshot, testSchemas(t), plan.Secrets{})
 	checkRefusal(t, err, model.PreventDestroyError, vpcID)
 }
 

@@ -17,7 +17,7 @@ type FieldChange struct {
 	Old, New  any  // nil where there is nothing, and where it is not known
 	Added     bool // there is no old side
 	Removed   bool // there is no new side
-	Sensitive bool
+	Sensitive bool // with Unknown, it is the old side that is secret
 	Unknown   bool // the new side is known only after an apply
 	Moved     bool // the same reference gives another value than at the last apply (DF-11a)
 	Reordered bool // of a list: the same items; Old and New are what identifies them
@@ -32,7 +32,7 @@ const maxPlaces = 1000
 // of an update and a replace only as far as they differ; omitted is how many more there
 // are, a value that differs in several places counting once. An idle node has none.
 func (p *Plan) Fields(c *Change) (changes []FieldChange, omitted int) {
-	w := &places{}
+	w := &places{tells: p.tellsSecret}
 	switch c.Action {
 	case Create:
 		for _, field := range slices.Sorted(maps.Keys(c.Desired.Properties)) {
@@ -85,7 +85,12 @@ func (w *places) changed(p *Plan, c *Change, field string, values Values) {
 		w.add(f)
 		return
 	}
-	w.field(field, shownSide(p.oldSide(c, field, values)), shownSide(p.newSide(c, field)), isHidden(p.schemas, c.Desired.Type, field))
+	noted := len(w.list) + w.omitted
+	before, after := shownSide(p.oldSide(c, field, values)), shownSide(p.newSide(c, field))
+	w.field(field, before, after, isHidden(p.schemas, c.Desired.Type, field))
+	if noted == len(w.list)+w.omitted {
+		w.leaf(printable(field), before, after) // the same reference, to something that changes
+	}
 }
 
 // field compares a field. A value that is not set is no side of it.

@@ -200,7 +200,7 @@ func TestOneSidedDiffs(t *testing.T) {
 			}
 		}
 		snapshot := applied(t, c)
-		destroy, err := plan.Destroy(snapshot, testSchemas(t))
+		destroy, err := plan.Destroy(snapshot, testSchemas(t), plan.Secrets{})
 		if err != nil {
 			t.Fatal(err)
 		}

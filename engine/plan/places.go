@@ -21,7 +21,8 @@ type side struct {
 type places struct {
 	list    []FieldChange
 	omitted int
-	aligned int // cells of tables that were filled, of maxAligned
+	aligned int            // cells of tables that were filled, of maxAligned
+	tells   func(any) bool // whether a value reads what is never shown; nil = none does
 }
 
 // What is deeper or further away than this is one place: a path has to be readable, and
@@ -54,6 +55,9 @@ func (w *places) leaf(path string, before, after side) {
 	default:
 		f.Old, f.unrecorded = known(before.value)
 		f.New, f.Unknown = known(after.value)
+		if f.unrecorded && w.tells != nil && w.tells(before.value) {
+			f.Sensitive, f.Old, f.New = true, nil, nil
+		}
 	}
 	w.add(f)
 }

@@ -86,7 +86,7 @@ func TestPolicyErrorsFailThePlan(t *testing.T) {
 
 // PL-15.
 func TestDestroyAsksNoPolicy(t *testing.T) {
-	p, err := plan.Destroy(applied(t, network()), testSchemas(t))
+	p, err := plan.Destroy(applied(t, network()), testSchemas(t), plan.Secrets{})
 	if err != nil || p.Blocked || len(p.Violations) > 0 {
 		t.Errorf("%v, %v", p.Violations, err)
 	}

@@ -124,7 +124,7 @@ func TestTargetsThatMatchNothing(t *testing.T) {
 		_, err := c.plan(t, snapshot, with)
 		checkRefusal(t, err, model.TargetError, "x:*")
 	}
-	_, err := plan.DestroyTargets(snapshot, testSchemas(t), []string{"x:*"})
+	_, err := plan.DestroyTargets(snapshot, testSchemas(t), []string{"x:*"}, plan.Secrets{})
 	checkRefusal(t, err, model.TargetError, "x:*")
 }
 
@@ -273,13 +273,15 @@ func TestRetiredOutputs(t *testing.T) {
 		plan  func(t *testing.T, s *state.Snapshot) (*plan.Plan, error)
 		wants []string
 	}{
-		{"a whole destroy takes them all", func(t *testing.T, s *state.Snapshot) (*plan.Plan, error) { return plan.Destroy(s, testSchemas(t)) },
+		{"a whole destroy takes them all", func(t *testing.T, s *state.Snapshot) (*plan.Plan, error) {
+			return plan.Destroy(s, testSchemas(t), plan.Secrets{})
+		},
 			[]string{made, "n:literal", "other:kept"}},
 		{"X-15: a targeted one those that were made from what goes", func(t *testing.T, s *state.Snapshot) (*plan.Plan, error) {
-			return plan.DestroyTargets(s, testSchemas(t), []string{otherID})
+			return plan.DestroyTargets(s, testSchemas(t), []string{otherID}, plan.Secrets{})
 		}, []string{made}},
 		{"and those of a stack that is left without a row", func(t *testing.T, s *state.Snapshot) (*plan.Plan, error) {
-			return plan.DestroyTargets(s, testSchemas(t), []string{"other:*"})
+			return plan.DestroyTargets(s, testSchemas(t), []string{"other:*"}, plan.Secrets{})
 		}, []string{"other:kept"}},
 		{"a narrowed run those of its own stacks that are not declared any more", func(t *testing.T, s *state.Snapshot) (*plan.Plan, error) {
 			return network().plan(t, s, targeting("n:*"))
@@ -331,7 +333,7 @@ func TestDestroyTargets(t *testing.T) {
 			if tc.rows != nil {
 				tc.rows(snapshot)
 			}
-			p, err := plan.DestroyTargets(snapshot, testSchemas(t), []string{tc.target})
+			p, err := plan.DestroyTargets(snapshot, testSchemas(t), []string{tc.target}, plan.Secrets{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -305,8 +305,11 @@ func (w *textWriter) writeShort(c *Change) {
 		}
 		before, after := w.oldSide(c, field, values), w.newSide(c, field)
 		old, now := w.shownField(c, field, before), w.shownField(c, field, after)
-		if covert(after) && before != nil {
+		switch {
+		case covert(after) && before != nil, w.tellsSecret(before):
 			old = sensitiveText // it may be the same secret, written out
+		case len(model.References(before)) > 0:
+			old = unrecordedText
 		}
 		fmt.Fprintf(w, "      %s: %s → %s\n", printable(field), old, now)
 	}
@@ -336,10 +339,13 @@ func (w *textWriter) writeOutputs() {
 	for _, key := range w.Outputs.Retired {
 		fmt.Fprintf(w, "  %s is retired\n", printable(key))
 	}
+	if keys := slices.Sorted(maps.Keys(w.Outputs.Set)); len(keys) > 0 && !w.HasPending() {
+		fmt.Fprintf(w, "An apply records %s, which differ from what is committed.\n", printable(model.Listed(keys, ", ")))
+	}
 }
 
-// shownOutputs are the declared outputs, of a subset those that it commits or that are
-// committed: another one belongs to what is left out.
+// shownOutputs are the declared outputs, of a subset those that it commits, and of the
+// stacks that it reaches those that are committed: another one belongs to what is left out.
 func (p *Plan) shownOutputs() []ir.Output {
 	switch {
 	case p.Compilation == nil:
@@ -347,10 +353,16 @@ func (p *Plan) shownOutputs() []ir.Output {
 	case len(p.Targets) == 0:
 		return p.Compilation.Outputs
 	}
+	reached := map[string]bool{}
+	for i := range p.Changes {
+		if c := &p.Changes[i]; !c.leftOut() {
+			reached[model.StackOf(c.NodeID)] = true
+		}
+	}
 	var outputs []ir.Output
 	for _, o := range p.Compilation.Outputs {
 		_, set := p.Outputs.Set[o.Key]
-		if _, committed := p.Snapshot.Outputs[o.Key]; set || committed {
+		if _, committed := p.Snapshot.Outputs[o.Key]; set || committed && reached[model.StackOf(o.Key)] {
 			outputs = append(outputs, o)
 		}
 	}

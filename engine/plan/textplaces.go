@@ -38,6 +38,9 @@ func placeText(f FieldChange) string {
 	}
 	if f.Sensitive {
 		old, now = sensitiveText, sensitiveText
+		if f.Unknown {
+			now = knownLater
+		}
 	}
 	switch {
 	case f.Moved:

@@ -120,7 +120,7 @@ func (p *Plan) handsOver() error {
 			address, ok := p.address(half.Type, half.Properties)
 			if other := declared[address]; ok && other != "" && other != half.ID {
 				return refused("%s goes and %s, which is the same object, stays or comes: destroying the one would take the other along; "+
-					"keep the name, or apply with only one of them at a time", c.NodeID, other)
+					"keep the name, say that it is a rename with aliases=[…] in the lifecycle of the new one, or apply with only one of them at a time", c.NodeID, other)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
@@ -8,10 +9,10 @@ import (
 )
 
 // Within reports whether the stored body of a plan asks for nothing that another one does
-// not ask for as well, under the same inputs, pins, policies and failure mode: whether it
-// is what is left of that other plan after a part of it was done (EX-37). A replace that
-// was conditional there may have become certain. A body that cannot be read is within
-// nothing.
+// not ask for as well, under the same inputs, pins, policies and failure mode, and all else
+// that a changeset may come to say: whether it is what is left of that other plan after a
+// part of it was done (EX-37). A replace that was conditional there may have become certain.
+// A body that cannot be read is within nothing.
 func Within(rest, whole []byte) bool {
 	r, ok := changesetOf(rest)
 	if !ok {
@@ -21,12 +22,17 @@ func Within(rest, whole []byte) bool {
 	if !ok {
 		return false
 	}
-	for _, part := range []string{"format", "inputs", "envs", "targets", "replace", "onFailure", "pins", "policies"} {
-		if !ir.Equal(r[part], w[part]) {
-			return false
-		}
+	return equalBut(r, w, "nodes", "external", "outputs") && nodesWithin(r["nodes"], w["nodes"]) && entriesWithin(r["external"], w["external"]) && outputsWithin(r["outputs"], w["outputs"])
+}
+
+// equalBut compares everything but the named parts.
+func equalBut(a, b map[string]any, parts ...string) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	for _, part := range parts {
+		delete(a, part)
+		delete(b, part)
 	}
-	return nodesWithin(r["nodes"], w["nodes"]) && entriesWithin(r["external"], w["external"]) && outputsWithin(r["outputs"], w["outputs"])
+	return ir.Equal(a, b)
 }
 
 func changesetOf(body []byte) (map[string]any, bool) {
@@ -108,12 +114,18 @@ func outputsWithin(rest, whole any) bool {
 	if !ok {
 		return false
 	}
-	retired, _ := r["retired"].([]any)
-	were, _ := w["retired"].([]any)
+	retired, ok := r["retired"].([]any)
+	if !ok {
+		return false
+	}
+	were, ok := w["retired"].([]any)
+	if !ok {
+		return false
+	}
 	for _, key := range retired {
 		if !slices.ContainsFunc(were, func(was any) bool { return ir.Equal(key, was) }) {
 			return false
 		}
 	}
-	return entriesWithin(r["set"], w["set"]) && ir.Equal(r["unresolved"], w["unresolved"])
+	return equalBut(r, w, "set", "retired") && entriesWithin(r["set"], w["set"])
 }

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
@@ -78,6 +79,34 @@ func TestWithinOfAConditionalReplace(t *testing.T) {
 		if got := plan.Within(c.rest, c.whole); got != c.want {
 			t.Errorf("%s: %v", c.reason, got)
 		}
+	}
+}
+
+// What a changeset says that is not known here counts: a body of another release that asks
+// for more is within nothing that does not.
+func TestWithinOfUnknownParts(t *testing.T) {
+	body := func(changeset, outputs string) []byte {
+		return []byte(`{"changeset":{"external":{},"format":1,"nodes":[],"outputs":{"retired":[],"set":{}` + outputs + `}` + changeset + `},"format":1}`)
+	}
+	for _, c := range []struct {
+		reason      string
+		rest, whole []byte
+		want        bool
+	}{
+		{"neither has any", body("", ""), body("", ""), true},
+		{"both have the same", body(`,"x":[1]`, `,"y":1`), body(`,"x":[1]`, `,"y":1`), true},
+		{"the rest alone has one", body(`,"x":null`, ""), body("", ""), false},
+		{"the whole alone has one", body("", ""), body(`,"x":null`, ""), false},
+		{"they differ", body(`,"x":[1]`, ""), body(`,"x":[2]`, ""), false},
+		{"the rest alone has one of outputs", body("", `,"y":1`), body("", ""), false},
+		{"the whole alone has one of outputs", body("", ""), body("", `,"y":1`), false},
+		{"what it retires is no list", bytes.Replace(body("", ""), []byte(`"retired":[]`), []byte(`"retired":{"a":1}`), 1), body("", ""), false},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			if got := plan.Within(c.rest, c.whole); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
 	}
 }
 

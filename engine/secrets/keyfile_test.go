@@ -20,7 +20,7 @@ import (
 func TestKeyfileRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	store := newStore(t)
-	values := map[string]string{"b": "sentinel-1", "a/b c": "grün ✓\n", "empty": "", "wide": strings.Repeat("x", maxValue)}
+	values := map[string]string{"b": "sentinel-1", "a/b c": "grün ✓\n", "empty": "", "wide": strings.Repeat("x", MaxValue)}
 	mustSet(t, store, values)
 	reopened := storeIn(filepath.Dir(store.Path))
 	if names, err := reopened.Names(ctx); err != nil || !cmp.Equal(names, []string{"a/b c", "b", "empty", "wide"}) {
@@ -79,7 +79,7 @@ func TestSetRefuses(t *testing.T) {
 		{"a name that is not UTF-8", "\xff", "v", "UTF-8"},
 		{"a name that is too long", strings.Repeat("n", maxName+1), "v", "longer than 512"},
 		{"a value that is not UTF-8", "n", "v\xff", "base64"},
-		{"a value that is too long", "n", strings.Repeat("v", maxValue+1), "longer than 65536"},
+		{"a value that is too long", "n", strings.Repeat("v", MaxValue+1), "longer than 65536"},
 	} {
 		store := newStore(t)
 		err := store.Set(context.Background(), tc.name, NewText(tc.value))
@@ -197,8 +197,8 @@ func TestLinkedStoreStaysALink(t *testing.T) {
 
 func TestStoreIsBounded(t *testing.T) {
 	values := map[string]Text{}
-	for i := range maxStore/maxValue + 1 {
-		values[fmt.Sprint(i)] = NewText(strings.Repeat("x", maxValue))
+	for i := range maxStore/MaxValue + 1 {
+		values[fmt.Sprint(i)] = NewText(strings.Repeat("x", MaxValue))
 	}
 	_, err := encodeStore(values, testKey(t), &counting{})
 	wantUserError(t, err, "longer than 16777216")

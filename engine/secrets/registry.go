@@ -11,10 +11,11 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 )
 
-// Limits of one secret, in bytes. A value has to fit into what a provider is called with.
+// Limits of one secret, in bytes.
 const (
-	maxName  = 512
-	maxValue = 64 << 10
+	maxName = 512
+	// MaxValue of a secret: it has to fit into what a provider is called with.
+	MaxValue = 64 << 10
 )
 
 // Provider is a place where secrets are (SC-2).
@@ -176,8 +177,8 @@ func checkName(name string) error {
 
 func checkValue(name, value string) error {
 	switch {
-	case len(value) > maxValue:
-		return userErrorf("the value of the secret '%s' is longer than %d bytes", name, maxValue)
+	case len(value) > MaxValue:
+		return userErrorf("the value of the secret '%s' is longer than %d bytes", name, MaxValue)
 	case !utf8.ValidString(value):
 		return userErrorf("the value of the secret '%s' is not UTF-8 text; encode it, for instance as base64", name)
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestRouting(t *testing.T) {
 	a := &vault{name: "a", values: map[string]string{"x": "from a"}}
-	b := &vault{name: "b", values: map[string]string{"x": "from b", "bad": "\xff", "long": strings.Repeat("v", maxValue+1)}}
+	b := &vault{name: "b", values: map[string]string{"x": "from b", "bad": "\xff", "long": strings.Repeat("v", MaxValue+1)}}
 	for _, tc := range []struct {
 		why      string
 		registry *Registry

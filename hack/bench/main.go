@@ -67,7 +67,8 @@ func runApplies(ctx context.Context, w io.Writer, count int) (err error) {
 	defer os.RemoveAll(dir) //nolint:errcheck // an empty folder that is left over hurts nobody
 	fmt.Fprintln(w, "| config/resources | durable nodes/s | demanded | fdatasync | commit alone | commits | peak memory | nothing to do: load | plan | digest | whole | remembered |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
-	for _, config := range []string{"nulls", "ids"} {
+	// The first one is for the server alone: its log has to grow before it is used again.
+	for i, config := range []string{"nulls", "nulls", "ids"} {
 		dsn, err := server.NewDatabase(ctx)
 		if err != nil {
 			return err
@@ -76,7 +77,9 @@ func runApplies(ctx context.Context, w io.Writer, count int) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(w, f)
+		if i > 0 {
+			fmt.Fprintln(w, f)
+		}
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func (x *tale) look(c applytest.Config) *plan.Plan {
 	}
 	var p *plan.Plan
 	if text := c.Text(); text == "" {
-		p, err = e.PlanDestroy(x.Context(), x.loaded())
+		p, err = e.PlanDestroy(x.Context(), x.loaded(), session)
 	} else {
 		compilation, bad := e.Compile(x.Context(), engine.Source{Filename: "infra.py", Text: text}, engine.CompileOptions{})
 		if bad != nil {

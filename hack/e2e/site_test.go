@@ -192,7 +192,7 @@ func (s *site) plan(c config, snapshot *state.Snapshot) *plan.Plan {
 		s.Fatal(err)
 	}
 	if c.text() == "" {
-		next, err := e.PlanDestroy(s.Context(), snapshot)
+		next, err := e.PlanDestroy(s.Context(), snapshot, nil)
 		if err != nil {
 			s.Fatal(err)
 		}

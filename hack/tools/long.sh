@@ -12,7 +12,7 @@ if [ -n "$properties" ]; then
   go test -count=1 -timeout 60m $properties -args -rapid.checks=10000
 fi
 
-long=$(grep -rl --include='*_test.go' '^//go:build long$' . | xargs -r -n1 dirname | sort -u)
+long=$({ git grep -l '^//go:build long$' -- '*_test.go' || true; } | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
 if [ -n "$long" ]; then
   echo "== packages with tests that are only long"
   # shellcheck disable=SC2086 # a list of packages

@@ -16,5 +16,7 @@ unformatted=$(find . -name '*.go' -not -path './.cache/*' -not -path './bin/*' -
 
 go mod tidy -diff >&2 || complain "go.mod or go.sum is not tidy; run: go mod tidy"
 
+go vet -tags long ./hack/e2e ./controllers/stack || complain "the tests behind the build tag long do not pass go vet"
+
 [ "$failed" = 0 ] && echo "verify: current"
 exit "$failed"

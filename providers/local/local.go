@@ -133,13 +133,18 @@ func (p *Provider) readFile(r *model.Request) (model.Observed, error) {
 }
 
 // deleteFile needs no path that nobody recorded: a create whose path came from an
-// output that is gone cannot have been called.
+// output that is gone cannot have been called. Nor does it mind a path that is refused
+// where no write of it was ever confirmed: that create was refused like this delete.
 func (p *Provider) deleteFile(r *model.Request) error {
 	path, ok := recordedPath(r)
 	if !ok {
 		return nil
 	}
 	at, err := p.policy.locate(r, path)
+	written := r.Prior != nil && len(r.Prior.Outputs) > 0
+	if err != nil && !written && model.ClassOf(err) == model.ClassUser && !errors.Is(err, errOff) {
+		return nil // of that path there is nothing to delete
+	}
 	if err != nil {
 		return err
 	}

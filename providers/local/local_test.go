@@ -179,6 +179,26 @@ func TestDeleteUsesTheRecordedPath(t *testing.T) {
 	}
 }
 
+// A create that was refused for its path made nothing, and its delete does not stand in the
+// way of what comes next; what was written there once is another matter.
+func TestDeleteOfARefusedPath(t *testing.T) {
+	ctx := context.Background()
+	for _, r := range roots(t) {
+		t.Run(r.name, func(t *testing.T) {
+			req := file("../out", "x")
+			_, err := r.provider.Create(ctx, req)
+			wantError(t, err, "../out")
+			must(t, r.provider.Delete(ctx, req))
+			req.Prior = &model.Prior{Outputs: map[string]any{}}
+			must(t, r.provider.Delete(ctx, req))
+			req.Prior.Outputs = map[string]any{"path": "../out", "checksum": sum("x")}
+			wantError(t, r.provider.Delete(ctx, req), "../out")
+		})
+	}
+	off := local.NewTenants("", local.Quota{})
+	wantError(t, off.Delete(ctx, file("x", "x")), "switched off")
+}
+
 func TestPruneStopsAtWhatIsNotEmpty(t *testing.T) {
 	ctx := context.Background()
 	r := roots(t)[1]

@@ -47,6 +47,7 @@ func TestTenantPaths(t *testing.T) {
 			wantError(t, err, c.says)
 			_, _, err = r.provider.Read(ctx, req)
 			wantError(t, err, c.says)
+			req.Prior = &model.Prior{Outputs: map[string]any{"path": c.path}}
 			wantError(t, r.provider.Delete(ctx, req), c.says)
 		})
 	}

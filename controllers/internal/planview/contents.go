@@ -141,5 +141,10 @@ func nodeResults(report *apply.Report) map[string]map[string]any {
 			results[id]["downgraded"] = taken
 		}
 	}
+	for id, reason := range report.PutOff {
+		if results[id] != nil {
+			results[id]["put_off"] = reason
+		}
+	}
 	return results
 }

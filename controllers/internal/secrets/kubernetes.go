@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -78,7 +79,24 @@ func (k *reader) Resolve(ctx context.Context, name string) (secrets.Text, error)
 	if !ok {
 		return secrets.Text{}, passing("Secret '%s' of namespace '%s', as service account '%s' reads it, has no key '%s'; add it", at.secret, k.namespace, k.account, at.key)
 	}
+	if err := k.usable(at, value.Reveal()); err != nil {
+		return secrets.Text{}, err
+	}
 	return value, nil
+}
+
+// usable refuses a value that no resource can take. What mends it is the Secret, of whose
+// changes nothing tells, so that it is looked at again.
+func (k *reader) usable(at place, value string) error {
+	switch {
+	case len(value) > secrets.MaxValue:
+		return passing("Secret '%s' of namespace '%s', as service account '%s' reads it, has a value under the key '%s' that is longer than %d bytes; shorten it",
+			at.secret, k.namespace, k.account, at.key, secrets.MaxValue)
+	case !utf8.ValidString(value):
+		return passing("Secret '%s' of namespace '%s', as service account '%s' reads it, has a value under the key '%s' that is not UTF-8 text; encode it, for instance as base64",
+			at.secret, k.namespace, k.account, at.key)
+	}
+	return nil
 }
 
 // read is what a Secret holds. What failed is asked for again by the next who needs it.

@@ -26,7 +26,7 @@ func failure(what string, err error) error {
 		return err
 	}
 	if isUnavailable(err) {
-		return &model.Error{Kind: model.StateError, Class: model.ClassTransient, Cause: state.ErrUnavailable,
+		return &model.Error{Kind: model.StateError, Class: model.ClassTransient, Cause: unavailable(err),
 			Message: what + ": the state store is unavailable (" + outage(err) + "); it is asked again"}
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -34,6 +34,14 @@ func failure(what string, err error) error {
 			Message: what + ": the state store refused: " + pg.Message + " (SQLSTATE " + pg.Code + ")"}
 	}
 	return &model.Error{Kind: model.StateError, Class: model.ClassUnknown, Message: what + ": " + err.Error()}
+}
+
+// unavailable is the cause of an outage; that the operation was cancelled is kept beside it.
+func unavailable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.Join(state.ErrUnavailable, context.Canceled)
+	}
+	return state.ErrUnavailable
 }
 
 // isUnavailable reports whether asking again may help: no connection, no answer, or
@@ -89,7 +97,7 @@ func outage(err error) string {
 	var network net.Error
 	switch {
 	case errors.As(err, &pg):
-		return "SQLSTATE " + pg.Code
+		return refusals[pg.Code] + "SQLSTATE " + pg.Code
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.As(err, &dns):
@@ -103,6 +111,16 @@ func outage(err error) string {
 	default:
 		return "the connection was lost"
 	}
+}
+
+// refusals are what a server says of a connection that it does not take; its own words may
+// name a user.
+var refusals = map[string]string{
+	"3D000": "there is no such database, ",
+	"28P01": "user or password are refused, ",
+	"28000": "the user is refused, ",
+	"53300": "too many connections, ",
+	"57P03": "the server is starting or stopping, ",
 }
 
 // fenced is the refusal of a write whose run is not the partition's any more.

@@ -98,7 +98,7 @@ func (s *Store) Holds(ctx context.Context, partition string) (holds []state.Hold
 	if err != nil {
 		return nil, err
 	}
-	err = s.doEither(ctx, "list the locks of partition "+partition, again(func(ctx context.Context) (err error) {
+	err = s.readEither(ctx, "list the locks of partition "+partition, again(func(ctx context.Context) (err error) {
 		holds, err = s.holds(ctx, id)
 		return err
 	}), func(ctx context.Context) error {

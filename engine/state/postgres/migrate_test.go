@@ -221,3 +221,26 @@ func TestStartupParameters(t *testing.T) {
 		}
 	}
 }
+
+// Who only reads makes nothing: a plan of a new database leaves it as it was, and needs no
+// right to make tables.
+func TestReadingMakesNoTables(t *testing.T) {
+	s := open(t, devenv.Database(t))
+	snapshot, err := s.Load(t.Context(), state.CommandLinePartition)
+	if err != nil || snapshot == nil || snapshot.Serial != 0 || len(snapshot.Rows) != 0 {
+		t.Fatalf("%v, %v", snapshot, err)
+	}
+	if serial, err := s.Serial(t.Context(), state.CommandLinePartition); err != nil || serial != 0 {
+		t.Errorf("serial %d, %v", serial, err)
+	}
+	if holds, err := s.Holds(t.Context(), state.CommandLinePartition); err != nil || len(holds) != 0 {
+		t.Errorf("holds %v, %v", holds, err)
+	}
+	if version, err := s.schemaVersion(t.Context()); err != nil || version != 0 {
+		t.Errorf("schema version %d, %v: a read made tables", version, err)
+	}
+	take(t, s, newPartition(t, s), "writer")
+	if version, err := s.schemaVersion(t.Context()); err != nil || version != supportedVersion {
+		t.Errorf("schema version %d, %v, want %d once something is written", version, err, supportedVersion)
+	}
+}

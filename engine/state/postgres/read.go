@@ -16,7 +16,7 @@ func (s *Store) Serial(ctx context.Context, partition string) (serial int64, err
 	if err != nil {
 		return 0, err
 	}
-	err = s.doEither(ctx, "read the serial of partition "+partition, again(func(ctx context.Context) error {
+	err = s.readEither(ctx, "read the serial of partition "+partition, again(func(ctx context.Context) error {
 		err := s.pool.QueryRow(asQuery(ctx), "select serial from partitions where id = $1", id).Scan(&serial)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -40,7 +40,8 @@ func (s *Store) Load(ctx context.Context, partition string) (snapshot *state.Sna
 	if err != nil {
 		return nil, err
 	}
-	err = s.doEither(ctx, "load partition "+partition, again(func(ctx context.Context) error {
+	snapshot = state.NewSnapshot()
+	err = s.readEither(ctx, "load partition "+partition, again(func(ctx context.Context) error {
 		snapshot = state.NewSnapshot()
 		batch := &pgx.Batch{}
 		batch.Queue("select serial from partitions where id = $1", id).Query(func(rows pgx.Rows) error { return loadSerial(rows, snapshot) })
@@ -73,8 +74,8 @@ func loadSerial(rows pgx.Rows, into *state.Snapshot) error {
 	return rows.Err()
 }
 
-// rowsQuery asks for the columns as they are: the server would take longer to make JSON of
-// a row, and we to read it, than all the rest of a load.
+// rowsQuery asks for the columns as they are: to make JSON of whole rows, and to read it,
+// was most of what a load took.
 const rowsQuery = `select id, type, kind, provider, provider_version, input_hash, status, row_uid, attempt, prevent_destroy, create_before_destroy,
 	updated_at, epoch, outputs::text, properties::text, dependencies::text, depends_on::text, secret_digests::text, ref_digests::text, refreshed_outputs::text
 	from nodes where partition_id = $1`

@@ -194,6 +194,39 @@ func (s *Store) doEither(ctx context.Context, what string, ours, older func(cont
 	return failure(what, err)
 }
 
+// readEither is doEither for what finds nothing in a schema that nobody has written yet. It
+// makes no tables: a plan writes nothing, and its user may have no right to.
+func (s *Store) readEither(ctx context.Context, what string, ours, older func(context.Context) error) error {
+	if !s.migrated.Load() {
+		switch unwritten, err := s.unwritten(ctx); {
+		case err != nil:
+			return failure(what, err)
+		case unwritten:
+			return nil
+		}
+	}
+	return s.doEither(ctx, what, ours, older)
+}
+
+// unwritten reports whether the schema has no tables, of this form or the older one.
+func (s *Store) unwritten(ctx context.Context) (unwritten bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	err = again(func(ctx context.Context) error {
+		version, err := s.schemaVersion(ctx)
+		if err != nil || version > 0 {
+			return err
+		}
+		err = s.refuseOlder(ctx)
+		unwritten = err == nil
+		return err
+	})(ctx)
+	if errors.Is(err, errOlderForm) {
+		err = nil
+	}
+	return unwritten, err
+}
+
 // attempt sees to the tables and runs an operation of ours.
 func (s *Store) attempt(ctx context.Context, operation func(context.Context) error) error {
 	if err := s.ensureSchema(ctx); err != nil {

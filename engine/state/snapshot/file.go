@@ -31,9 +31,13 @@ func Write(path string, s *state.Snapshot, overwrite bool) error {
 		return err
 	}
 	publish := os.Link // never onto what is there
-	if overwrite {
+	info, err := os.Lstat(path)
+	switch {
+	case overwrite && err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
+		return fileError("write", path, errors.New("it is no file")) // a device would be gone
+	case overwrite:
 		publish = os.Rename
-	} else if _, err := os.Lstat(path); err == nil {
+	case err == nil:
 		return fileError("write", path, fs.ErrExist)
 	}
 	return write(path, data, publish)

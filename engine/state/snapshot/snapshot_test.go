@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -258,6 +259,22 @@ func TestWriteNeverThroughALink(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "nowhere")); err == nil {
 		t.Error("a file was made where a link led")
+	}
+}
+
+// What is no file keeps its place, forced or not: a pipe, and so a device.
+func TestWriteNeverOverWhatIsNoFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, overwrite := range []bool{false, true} {
+		if err := Write(pipe, &state.Snapshot{}, overwrite); !model.IsKind(err, model.StateError) {
+			t.Errorf("overwrite %t: %v, want a StateError", overwrite, err)
+		}
+		if info, err := os.Lstat(pipe); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+			t.Errorf("overwrite %t: the pipe is gone: %v", overwrite, err)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func failure(what string, err error) error {
 		return err
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return stateError(model.ClassTransient, state.ErrUnavailable, what+": the operation was stopped before it ended; it is asked again")
+		return stateError(model.ClassTransient, errors.Join(state.ErrUnavailable, err), what+": the operation was stopped before it ended; it is asked again")
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
