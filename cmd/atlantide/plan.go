@@ -170,6 +170,9 @@ func (w *workspace) plan(ctx context.Context, e *evaluated, o *planFlags, at *ta
 		if result.session, err = session(w.Project, at.given); err != nil {
 			return nil, err
 		}
+		if err := fits(result.session, snapshot); err != nil {
+			return nil, err
+		}
 		request.Secrets = result.session
 	}
 	result.Plan, err = w.engine.Plan(ctx, request)

@@ -94,7 +94,7 @@ func (r *ran) undone() (ids []string) {
 // untouched are the ids that nothing was done for, not even in the state.
 func (r *ran) untouched() (ids []string) {
 	for _, id := range r.Noop {
-		if !slices.Contains(r.StateOnly, id) {
+		if _, waits := r.PutOff[id]; !waits && !slices.Contains(r.StateOnly, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -179,6 +179,7 @@ func (r *ran) trouble(s screen) string {
 		tell("rollback incomplete:", id+": "+r.RollbackFailed[id]+means)
 	}
 	each("not marked stale:", r.PoisonFailed, "; the next plan takes it for unchanged, which may be wrong: run `atlantide refresh --write` first")
+	each("put off:", r.PutOff, "")
 	each("left behind:", r.Orphaned, "")
 	for _, id := range r.Abandoned {
 		tell("still in flight:", id+": its call did not return; its row says so, and the lock ends by itself")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/secrets"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
@@ -66,10 +67,20 @@ func (d *stateDesk) checkKey(ctx context.Context) []state.Check {
 		return nil // the check of the secrets says it
 	}
 	c := state.Check{Name: "install key", Status: state.CheckOK, Detail: "the state holds what only it opens"}
-	if _, err := known.Digest("", ""); err != nil {
+	if err := fits(known, snapshot); err != nil {
 		c.Status, c.Detail = state.CheckFail, "the state holds what only it opens: "+err.Error()
 	}
 	return []state.Check{c}
+}
+
+// fits refuses to go on without the install key that a state was written with: a run would
+// make another one, and what the state holds of the first would open no more (cli.md 13).
+func fits(s *secrets.Session, recorded *state.Snapshot) error {
+	if !keyed(recorded) {
+		return nil
+	}
+	_, err := s.Digest("", "")
+	return err
 }
 
 // keyed reports whether a state has something sealed in it, or a digest that takes the key.

@@ -84,19 +84,21 @@ func snapshotPath(args []string) (string, error) {
 
 // refuseOwn refuses a file that the project cannot do without: --force is about snapshots.
 func (d *stateDesk) refuseOwn(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil //nolint:nilerr // what is not there is nobody's
-	}
 	own := []string{d.project.File}
 	if database := d.at.settings.Path; database != "" {
-		own = append(own, database, database+"-wal", database+"-shm") // as SQLite names what it keeps beside it
+		own = append(own, database, database+"-wal", database+"-shm", database+"-journal") // as SQLite names what it keeps beside it
 	}
 	if settings, err := d.project.Secrets(d.at.given); err == nil {
-		own = append(own, settings.Key, settings.Store)
+		own = append(own, settings.Key, settings.Store, settings.Store+".lock")
 	}
+	info, missing := os.Stat(path)
 	for _, name := range own {
-		if other, err := os.Stat(name); name != "" && err == nil && os.SameFile(info, other) {
+		if name == "" {
+			continue
+		}
+		other, err := os.Stat(name)
+		// What is not there yet may be made by the next command, over what lies there then.
+		if d.project.Resolved(name) == d.project.Resolved(path) || missing == nil && err == nil && os.SameFile(info, other) {
 			return model.Errorf(model.StateError, model.ClassUser, "%s is a file of the project itself, which a snapshot must not replace; choose another name", sourcetree.Shown(path))
 		}
 	}

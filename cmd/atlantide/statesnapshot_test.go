@@ -115,7 +115,7 @@ func TestStateBackupFiles(t *testing.T) {
 			t.Error("a snapshot was written through a link")
 		}
 		if d.store == project.BackendLocal {
-			for _, name := range []string{"atlantide.db", "atlantide.db-wal", "./atlantide.db-shm"} {
+			for _, name := range []string{"atlantide.db", "atlantide.db-wal", "./atlantide.db-shm", "atlantide.db-journal", "atlantide.key", "atlantide.secrets"} {
 				if _, stderr, code := atlantide(t.Context(), "state", "backup", name, "--force"); code != exitError || !strings.Contains(stderr, "of the project itself") {
 					t.Errorf("%s: exit code %d: %s", name, code, stderr)
 				}

@@ -68,6 +68,7 @@ func TestStatusIsBounded(t *testing.T) {
 		refused(&model.Error{Kind: model.LanguageError, Class: model.ClassUser, Message: long, Line: 1, Col: 900, Source: long}, stagePlan),
 		waiting(verdictMismatch, plan, approvalToken(long), ""), waiting(verdictSpent, plan, digestA, digestB), blocked("X", long+listed(ids)),
 		waiting(verdictEarly, plan, digestB, digestA), steady(1, []string{long, long}), applied(1, []string{long}, plan.Text),
+		unfinished(plan.Text, []string{long, long}),
 	} {
 		found := findings{plan: plan, request: requestToken(long), approval: &handledApproval{
 			digest: approvalToken(long), early: &v1alpha1.EarlyApproval{Digest: digestB, Since: metav1.NewTime(noon)},

@@ -14,8 +14,8 @@ import (
 
 // memory remembers, per Stack, what its last conclusive reconcile saw, so that an
 // unchanged Stack costs nothing, and what was told about it, so that nothing is told
-// twice. Losing it costs one compile and one query, or one plan; nothing is ever right because of it
-// (O-14).
+// twice. Losing it costs one compile and one query, or one plan; nothing is ever right
+// because of it (O-14).
 type memory struct {
 	mu    sync.Mutex
 	seen  map[types.NamespacedName]fingerprint

@@ -33,12 +33,22 @@ func (x *execution) commit(batch state.Batch) error {
 		return x.lose(err)
 	}
 	if err != nil && x.writes.Err() != nil {
-		return context.Cause(x.writes)
+		return x.lostOver(err)
 	}
 	if err == nil {
 		x.keep(batch)
 	}
 	return stateError(err)
+}
+
+// lostOver is that the lock ended while a write was tried, with why the write did not succeed
+// until then: a store that takes no write takes no renewal either.
+func (x *execution) lostOver(err error) error {
+	lost := context.Cause(x.writes)
+	if !errors.Is(err, state.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		return lost
+	}
+	return grouped(asError(lost), []*model.Error{asError(stateError(err))})
 }
 
 // ahead writes what precedes a change of the world, and thereby proves the right to it

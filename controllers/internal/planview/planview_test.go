@@ -92,6 +92,23 @@ func TestPublishWritesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
+// A node that was put off is shown as it stays, with what was planned and why it is not done.
+func TestRunShowsWhatWasPutOff(t *testing.T) {
+	p := creates(1)
+	id := p.Changes[0].NodeID
+	p.Changes[0].Action = plan.Update
+	report := apply.NewReport()
+	report.Noop, report.PutOff[id] = []string{id}, "plan again"
+	data, err := contents(View{Digest: "sha256:d", Plan: p, Report: report})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"digest":"sha256:d","nodes":[{"action":"noop","node_id":"` + id + `","planned":"update","put_off":"plan again"}],"ok":true}`
+	if diff := cmp.Diff(want, data[KeyRun]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What was read ties to what is approved: the digest is the last line, and a key.
 func TestContentsNameTheDigest(t *testing.T) {
 	const digest = "sha256:d1"

@@ -93,11 +93,15 @@ func checkText(data []byte) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	return checkKeys(d, 0)
+	left := MaxValues
+	return checkKeys(d, 0, &left)
 }
 
-// checkKeys reads one value.
-func checkKeys(d *json.Decoder, depth int) error {
+// checkKeys reads one value; left is how many more the document may have.
+func checkKeys(d *json.Decoder, depth int, left *int) error {
+	if *left--; *left < 0 {
+		return fmt.Errorf("it has more than %d values", MaxValues)
+	}
 	if depth > state.MaxNesting+8 { // a value lies a few levels deep in the document
 		return fmt.Errorf("it is nested deeper than %d levels", state.MaxNesting)
 	}
@@ -122,7 +126,7 @@ func checkKeys(d *json.Decoder, depth int) error {
 			}
 			seen[text] = true
 		}
-		if err := checkKeys(d, depth+1); err != nil {
+		if err := checkKeys(d, depth+1, left); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,9 @@ const Suffix = ".atlas-state"
 const (
 	MaxFile     = 256 << 20 // as it is on the disk
 	MaxDocument = 256 << 20 // unpacked
+	// MaxValues bounds what a reader keeps in memory: a value takes far more there than the
+	// two bytes that it may take in a file. A node has about forty.
+	MaxValues = 10_000_000
 )
 
 // compressFrom is the size of a document from which on it is compressed.

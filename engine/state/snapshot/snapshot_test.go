@@ -167,6 +167,7 @@ func TestRefusals(t *testing.T) {
 		{"an unknown status", swap(`"status":"created"`, `"status":"deleting"`), "deleting"},
 		{"a mode that nobody knows", swap(`"dependencies"`, `"pending_destroys":[{"mode":"later","row":{}}],"dependencies"`), "mode"},
 		{"deeper than a store takes", swap(`"outputs":{"x":1}`, `"outputs":{"x":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}`), "nested"},
+		{"more values than a reader keeps in memory", swap(`"outputs":{"x":1}`, `"outputs":{"x":[`+strings.Repeat("0,", MaxValues)+`0]}`), "more than 10000000 values"},
 		{"an integer beyond 64 bits", swap(`"x":1`, `"x":99999999999999999999`), "64 bits"},
 	} {
 		_, err := Decode([]byte(c.text))

@@ -41,6 +41,16 @@ func failure(what string, err error) error {
 	}
 }
 
+// isBusy reports whether another process was in the way.
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	code := e.Code() & 0xff
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+}
+
 // fenced is the refusal of a write whose run is not the partition's any more.
 func fenced(partition, why string) error {
 	return model.Errorf(model.FencedWriteError, model.ClassUnknown, "partition %.80s: %s; nothing was written, plan again", partition, why)

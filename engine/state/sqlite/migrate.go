@@ -20,7 +20,10 @@ const supportedVersion = 1
 
 // supported refuses a schema that a newer release made (ST-16).
 func supported(version int64) error {
-	if version <= supportedVersion {
+	switch {
+	case version < 0:
+		return stateError(model.ClassUser, nil, fmt.Sprintf("the state file has schema version %d, which no release writes: restore it from a backup", version))
+	case version <= supportedVersion:
 		return nil
 	}
 	return stateError(model.ClassUser, state.ErrNewerSchema, fmt.Sprintf(

@@ -31,7 +31,8 @@ type Options struct {
 	Path string
 	// Installation owns the partitions that are made; "" = state.CommandLineInstallation.
 	Installation string
-	// Timeout bounds one operation, the wait for other processes included; 0 = 30 s.
+	// Timeout bounds one operation, the wait for other processes included; 0 = 40 s, which is
+	// longer than that wait, so that it is the wait that is told of.
 	Timeout time.Duration
 	Now     func() time.Time // what locks end by; nil = time.Now
 
@@ -65,7 +66,7 @@ func New(o Options) *Store {
 		o.Installation = state.CommandLineInstallation
 	}
 	if o.Timeout == 0 {
-		o.Timeout = 30 * time.Second
+		o.Timeout = 40 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -231,13 +232,35 @@ func (s *Store) inTx(ctx context.Context, db *sql.DB, o *sql.TxOptions, body fun
 func (s *Store) do(ctx context.Context, what string, ours, older func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	err := ours(ctx)
-	if errors.Is(err, errOlderForm) {
-		if err = older(ctx); errors.Is(err, errConverted) {
-			err = ours(ctx)
+	err := patiently(ctx, func(ctx context.Context) error {
+		err := ours(ctx)
+		if errors.Is(err, errOlderForm) {
+			if err = older(ctx); errors.Is(err, errConverted) {
+				err = ours(ctx)
+			}
+		}
+		return err
+	})
+	return failure(what+" in "+s.options.Path, err)
+}
+
+// patiently repeats what another process was in the way of. SQLite waits for others itself,
+// but not while several switch a new file to its journal. Nothing was done then.
+func patiently(ctx context.Context, operation func(context.Context) error) error {
+	const pause = 20 * time.Millisecond
+	for {
+		err := operation(ctx)
+		if !isBusy(err) {
+			return err
+		}
+		again := time.NewTimer(pause)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return err
 		}
 	}
-	return failure(what+" in "+s.options.Path, err)
 }
 
 // conn is a transaction as package legacy takes it.

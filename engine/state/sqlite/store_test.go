@@ -236,6 +236,21 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
+// A version that no release writes is no reason to start anew.
+func TestVersionOfNoRelease(t *testing.T) {
+	s := open(t, "")
+	take(t, s, "run")
+	execSQL(t, s, "delete from schema_migrations")
+	execSQL(t, s, "insert into schema_migrations (version, applied_at) values (-3, '')")
+	_, loadErr := s.Load(t.Context(), partition)
+	_, takeErr := s.TakeLock(t.Context(), partition, "run", time.Hour)
+	for reason, err := range map[string]error{"load": loadErr, "lock": takeErr} {
+		if !model.IsKind(err, model.StateError) || !strings.Contains(err.Error(), "-3") {
+			t.Errorf("%s: %v, want a StateError that names the version", reason, err)
+		}
+	}
+}
+
 func TestMigrationsAreNumbered(t *testing.T) {
 	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil || len(files) != supportedVersion {
