@@ -149,7 +149,11 @@ func secretsOf(s Secrets, r apply.Recorder) apply.Secrets {
 	if s == nil {
 		return apply.Secrets{}
 	}
-	return apply.Secrets{Resolve: s.Resolve, Digests: s, Unsealer: s, Recorder: r, Scrub: s.Scrub}
+	of := apply.Secrets{Resolve: s.Resolve, Digests: s, Unsealer: s, Recorder: r, Scrub: s.Scrub}
+	if narrow, ok := s.(interface{ Holds(text string) bool }); ok {
+		of.Holds = narrow.Holds
+	}
+	return of
 }
 
 // move records that rows take the ids of renamed nodes, in one write, before anything else

@@ -56,32 +56,19 @@ func (e *Engine) rebound(s *state.Snapshot, from, to StatePlace) (*state.Snapsho
 	out := copied(s)
 	return out, resealed(out, func(v any, owner, field string) (any, error) {
 		switch {
-		case !holdsSealed(v):
+		case !model.HoldsSealed(v):
 			return v, nil
 		case from.Secrets == nil || to.Recorder == nil:
 			return nil, unsealable(from, to)
 		}
 		return from.Secrets.Reseal(v, owner, field, func(plain any, owner, field string) (any, error) {
 			sealed, err := to.Recorder.Seal(plain, owner, field)
-			if err == nil && !holdsSealed(sealed) && !e.PlainSecrets {
+			if err == nil && !model.HoldsSealed(sealed) && !e.PlainSecrets {
 				err = unsealable(from, to)
 			}
 			return sealed, err
 		})
 	})
-}
-
-// holdsSealed reports whether something is sealed in v, at any depth.
-func holdsSealed(v any) bool {
-	found := false
-	model.Walk(v, func(v model.Value) bool {
-		if m, ok := v.(map[string]any); ok && len(m) == 1 {
-			_, ok = m[model.KeySealed]
-			found = found || ok
-		}
-		return !found
-	})
-	return found
 }
 
 func unsealable(from, to StatePlace) error {

@@ -73,22 +73,13 @@ func TestImport(t *testing.T) {
 		{"config", "the config that is named is read", nil, text, exitError, []string{"-c", "nowhere.py"}},
 		{"input", "inputs are those of an evaluation", nil, both, exitOK, []string{"web:local.File:page", "-var", "taem=x"}},
 	} {
-		for _, form := range c.forms {
-			t.Run(c.name+" as "+form, func(t *testing.T) {
-				dir := inImportFolder(t)
-				if c.before != nil {
-					c.before(t)
-				}
-				args := append([]string{"import"}, c.args...)
-				if form == formatJSON {
-					args = append(args, "--json")
-				}
-				stdout := planIs(t, dir, "import-"+c.name+"."+form, c.code, args...)
-				if form == formatJSON {
-					oneDocument(t, stdout)
-				}
-			})
-		}
+		inEveryForm(t, "import", c.name, c.forms, func(t *testing.T) string {
+			dir := inImportFolder(t)
+			if c.before != nil {
+				c.before(t)
+			}
+			return dir
+		}, c.code, c.args)
 	}
 }
 

@@ -175,7 +175,7 @@ func (c *outputCommand) values(p *project.Project, at *target, outputs map[strin
 	shown := make([]recordedOutput, len(keys))
 	for i, key := range keys {
 		out := outputs[key]
-		locked := sealed(out.Value)
+		locked := model.HoldsSealed(out.Value)
 		shown[i] = recordedOutput{key: key, value: out.Value, hidden: (out.Sensitive || locked) && !c.reveal}
 		switch {
 		case shown[i].hidden && c.name != "":
@@ -193,20 +193,6 @@ func (c *outputCommand) values(p *project.Project, at *target, outputs map[strin
 		}
 	}
 	return shown, nil
-}
-
-// sealed reports whether there is ciphertext in v, at any depth.
-func sealed(v any) bool {
-	found := false
-	model.Walk(v, func(v model.Value) bool {
-		m, ok := v.(map[string]any)
-		if ok && len(m) == 1 {
-			_, ok = m[model.KeySealed]
-			found = found || ok
-		}
-		return !found
-	})
-	return found
 }
 
 // printOutputs prints all of a list, or the bare value of the one that was asked for: what

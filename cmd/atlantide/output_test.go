@@ -48,22 +48,13 @@ func TestOutput(t *testing.T) {
 		{"github-error", "an error is for people where the result goes into a file", nil, text, exitError, []string{"--format", "github", "path"}},
 		{"form", "the forms are named", nil, text, exitError, []string{"--format", "yaml"}},
 	} {
-		for _, form := range c.forms {
-			t.Run(c.name+" as "+form, func(t *testing.T) {
-				dir := inRecordedFolder(t)
-				if c.before != nil {
-					c.before(t)
-				}
-				args := append([]string{"output"}, c.args...)
-				if form == formatJSON {
-					args = append(args, "--json")
-				}
-				stdout := planIs(t, dir, "output-"+c.name+"."+form, c.code, args...)
-				if form == formatJSON {
-					oneDocument(t, stdout)
-				}
-			})
-		}
+		inEveryForm(t, "output", c.name, c.forms, func(t *testing.T) string {
+			dir := inRecordedFolder(t)
+			if c.before != nil {
+				c.before(t)
+			}
+			return dir
+		}, c.code, c.args)
 	}
 }
 

@@ -134,6 +134,25 @@ func planIs(t *testing.T, dir, name string, code int, args ...string) (stdout st
 	return stdout
 }
 
+// inEveryForm runs one case of a command in each form, in a folder that is prepared anew, and
+// compares what is told with its golden file.
+func inEveryForm(t *testing.T, command, name string, forms []string, prepare func(*testing.T) (dir string), code int, args []string) {
+	t.Helper()
+	for _, form := range forms {
+		t.Run(name+" as "+form, func(t *testing.T) {
+			dir := prepare(t)
+			all := append([]string{command}, args...)
+			if form == formatJSON {
+				all = append(all, "--json")
+			}
+			stdout := planIs(t, dir, command+"-"+name+"."+form, code, all...)
+			if form == formatJSON {
+				oneDocument(t, stdout)
+			}
+		})
+	}
+}
+
 var tookForm = regexp.MustCompile(`\(\d+\.\ds\)`)
 
 // told is all that a command wrote, but for what is another in every run: a digest, the

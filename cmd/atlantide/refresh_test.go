@@ -105,22 +105,13 @@ func TestRefresh(t *testing.T) {
 		{"parallelism", "a number is asked for", nil, text, exitError, []string{"-p", "0"}},
 		{"argument", "it takes none", nil, text, exitError, []string{"infra.py"}},
 	} {
-		for _, form := range c.forms {
-			t.Run(c.name+" as "+form, func(t *testing.T) {
-				dir := inRecordedFolder(t)
-				if c.before != nil {
-					c.before(t)
-				}
-				args := append([]string{"refresh"}, c.args...)
-				if form == formatJSON {
-					args = append(args, "--json")
-				}
-				stdout := planIs(t, dir, "refresh-"+c.name+"."+form, c.code, args...)
-				if form == formatJSON {
-					oneDocument(t, stdout)
-				}
-			})
-		}
+		inEveryForm(t, "refresh", c.name, c.forms, func(t *testing.T) string {
+			dir := inRecordedFolder(t)
+			if c.before != nil {
+				c.before(t)
+			}
+			return dir
+		}, c.code, c.args)
 	}
 }
 

@@ -116,6 +116,17 @@ func shortUsage(cmd *cobra.Command) string {
 	return text + "'" + cmd.CommandPath() + " --help' tells more.\n"
 }
 
+// onlyGroups makes a command that does nothing but name others.
+func onlyGroups(cmd *cobra.Command) {
+	cmd.Args, cmd.DisableFlagsInUseLine = cobra.ArbitraryArgs, true
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return &usageError{cmd, unknownCommand(cmd, args[0])}
+		}
+		return &usageError{cmd, errors.New("name a command")}
+	}
+}
+
 // newHelp prints the help of the command that is named.
 func newHelp() *cobra.Command {
 	return &cobra.Command{

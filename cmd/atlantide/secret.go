@@ -28,16 +28,8 @@ func (a *app) newSecret() *cobra.Command {
 		Short: "Keep secrets in the project's encrypted store",
 		Long: "Keep secrets in the project's encrypted store, which the provider '" + secrets.KeyfileName + "' reads. All of these commands\n" +
 			"work on that store, whatever [secrets] provider says.",
-		Args: cobra.ArbitraryArgs,
-
-		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{cmd, unknownCommand(cmd, args[0])}
-			}
-			return &usageError{cmd, errors.New("name a command")}
-		},
 	}
+	onlyGroups(cmd)
 	cmd.AddCommand(a.newSecretSet(), a.newSecretGet(), a.newSecretList(), a.newSecretRm())
 	return cmd
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -23,16 +22,8 @@ func (a *app) newState() *cobra.Command {
 		Short: "Look at what is recorded, keep it, move it, and mend it",
 		Long: "Look at what the state records, keep it, move it, and mend it. None of these commands evaluates a config, calls\n" +
 			"a provider or touches a resource.",
-		Args: cobra.ArbitraryArgs,
-
-		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{cmd, unknownCommand(cmd, args[0])}
-			}
-			return &usageError{cmd, errors.New("name a command")}
-		},
 	}
+	onlyGroups(cmd)
 	cmd.AddCommand(a.newStateList(), a.newStateShow(), a.newStateCheck(), a.newStateBackup(), a.newStateRestore(), a.newStateRm(),
 		a.newStateMigrate(), a.newStateUnlock(), a.newStateCompact(), a.newStateFsck())
 	return cmd
@@ -67,7 +58,7 @@ func (d *stateDesk) engine(a *app) (*engine.Engine, error) {
 }
 
 func (a *app) stateEngine(p *project.Project, settings project.State) (*engine.Engine, error) {
-	e, err := newEngine(p.Root)
+	e, err := newEngine(p)
 	if err != nil {
 		return nil, err
 	}

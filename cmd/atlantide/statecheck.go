@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/secrets"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
@@ -90,12 +91,12 @@ func keyed(s *state.Snapshot) bool {
 		rows = append(rows, entry.Row)
 	}
 	for _, row := range rows {
-		if len(row.SecretDigests) > 0 || sealed(row.Outputs) {
+		if len(row.SecretDigests) > 0 || model.HoldsSealed(row.Outputs) {
 			return true
 		}
 	}
 	for _, out := range s.Outputs {
-		if sealed(out.Value) {
+		if model.HoldsSealed(out.Value) {
 			return true
 		}
 	}

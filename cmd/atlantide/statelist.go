@@ -197,23 +197,12 @@ func veiled(fields map[string]any, schema *model.ResourceType, reveal bool) map[
 			f := schema.Field(name)
 			declared = f != nil && f.Sensitive && !f.FromSource
 		}
-		if declared || sealed(v) || namesSecret(v) {
+		if declared || model.HoldsSealed(v) || model.HoldsSecret(v) {
 			v = sensitive
 		}
 		shown[name] = v
 	}
 	return shown
-}
-
-// namesSecret reports whether there is a handle of a secret in v, at any depth.
-func namesSecret(v any) bool {
-	found := false
-	model.Walk(v, func(v model.Value) bool {
-		_, ok := model.AsSecretRef(v)
-		found = found || ok
-		return !found
-	})
-	return found
 }
 
 // text is the row as people read it, one field a line.

@@ -171,6 +171,11 @@ func (a *app) configure(e *engine.Engine, p *project.Project, settings project.S
 	if parallelism == 0 {
 		parallelism = of
 	}
+	if settings.Path != "" && settings.Path != p.LocalState() {
+		if e.Registry, err = newRegistry(p, settings.Path); err != nil {
+			return err
+		}
+	}
 	e.Parallelism, e.NodeTimeout = parallelism, settings.NodeTimeout
 	e.Now, e.NewID = time.Now, uuid.NewString
 	e.Events = a.runEvent

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atlantide-org/atlantide-operator/cmd/atlantide/internal/project"
 	"github.com/atlantide-org/atlantide-operator/engine"
+	"github.com/atlantide-org/atlantide-operator/engine/components"
 	"github.com/atlantide-org/atlantide-operator/engine/model/sourcetree"
 	"github.com/atlantide-org/atlantide-operator/providers"
 	"github.com/atlantide-org/atlantide-operator/providers/aws"
@@ -45,7 +46,7 @@ func (a *app) open(ctx context.Context) (*workspace, error) {
 		w.Close()
 		return nil, p.Renamed(err, "")
 	}
-	if w.engine, err = newEngine(p.Root); err != nil {
+	if w.engine, err = newEngine(p); err != nil {
 		w.Close()
 		return nil, err
 	}
@@ -94,14 +95,46 @@ func (w *workspace) checkComponents(ctx context.Context) error {
 }
 
 // newEngine is the engine of the command line.
-func newEngine(root string) (*engine.Engine, error) {
-	files, err := local.NewProject(root)
-	if err != nil {
-		return nil, err
-	}
-	registry, err := providers.NewRegistry(files, random.New(rand.Reader, time.Now), aws.New())
+func newEngine(p *project.Project) (*engine.Engine, error) {
+	registry, err := newRegistry(p, "")
 	if err != nil {
 		return nil, err
 	}
 	return &engine.Engine{Registry: registry}, nil
+}
+
+// newRegistry holds the providers of the command line, rooted in a project. They keep off
+// what is the project's own, a database that a command was given included; "" = none.
+func newRegistry(p *project.Project, database string) (*providers.Registry, error) {
+	files, err := local.NewProject(p.Root, ownFiles(p, database)...)
+	if err != nil {
+		return nil, err
+	}
+	return providers.NewRegistry(files, random.New(rand.Reader, time.Now), aws.New())
+}
+
+// ownFiles are what a project keeps about itself, under whichever profile. A config that got
+// at one could forge a state, lose the secrets, or change what the next command runs.
+func ownFiles(p *project.Project, database string) []local.Reserved {
+	own := []local.Reserved{{Path: project.FileName}, {Path: components.LockFile}, {Path: ".atlantis"}, {Path: ".git"}}
+	for _, each := range p.InEveryProfile() {
+		own = append(own, secretFiles(each, "")...)
+		own = append(own, stateFiles(each, each.LocalState())...)
+	}
+	if database != "" {
+		own = append(own, stateFiles(p, database)...)
+	}
+	return own
+}
+
+// stateFiles are those that SQLite keeps of a database, and the secrets beside it.
+func stateFiles(p *project.Project, database string) []local.Reserved {
+	return append(secretFiles(p, database), local.Reserved{Path: database, Beside: []string{"-wal", "-shm", "-journal"}})
+}
+
+// secretFiles are the key and the secrets of a database; "" = of the project's state.
+func secretFiles(p *project.Project, database string) []local.Reserved {
+	s, _ := p.Secrets(database) // what may be wrong there is no place, and told where it is used
+	lock := []string{".lock"}
+	return []local.Reserved{{Path: p.Resolved(s.Key), Beside: lock}, {Path: p.Resolved(s.Store), Beside: lock}}
 }

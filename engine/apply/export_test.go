@@ -11,7 +11,7 @@ import (
 func (r *Run) ApplyUnscrubbed(ctx context.Context, p *plan.Plan, deaf bool) (*Report, error) {
 	x := r.begin(ctx, p)
 	defer x.end()
-	x.Secrets.Scrub = nil
+	x.Secrets.Scrub, x.Secrets.Holds = nil, nil
 	if deaf {
 		x.Secrets.told = nil
 	}
@@ -22,7 +22,7 @@ func (r *Run) ApplyUnscrubbed(ctx context.Context, p *plan.Plan, deaf bool) (*Re
 
 // Scrubbed is a text from which a run that was told the values takes them.
 func Scrubbed(text string, values ...any) string {
-	c := &confidences{values: map[string]bool{}}
+	c := &confidences{}
 	for _, v := range values {
 		c.tell(v)
 	}

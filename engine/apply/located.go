@@ -15,7 +15,7 @@ import (
 func (s Secrets) located(row *state.Row, schemas *model.Schemas, snapshot *state.Snapshot) error {
 	schema := schemas.Type(row.Type)
 	for _, name := range slices.Sorted(maps.Keys(row.Outputs)) {
-		if v := row.Outputs[name]; isSealed(v) && outputLocates(schema, name) {
+		if v := row.Outputs[name]; model.IsSealed(v) && outputLocates(schema, name) {
 			if _, err := s.unseal(v, row.RowUID, name); err != nil {
 				return unreadable(row, err)
 			}
@@ -55,7 +55,7 @@ func inputLocates(schema *model.ResourceType, name string) bool {
 func (s Secrets) legible(v any, snapshot *state.Snapshot) error {
 	var failure error
 	open := func(v any, owner, field string) {
-		if failure == nil && isSealed(v) {
+		if failure == nil && model.IsSealed(v) {
 			_, failure = s.unseal(v, owner, field)
 		}
 	}

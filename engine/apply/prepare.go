@@ -181,7 +181,7 @@ func (x *execution) values() resolve.Values {
 // committed is a stack output as it was committed before the run (EX-7).
 func (x *execution) committed(key string) (any, bool) {
 	out, ok := x.plan.Snapshot.Outputs[key]
-	if !ok || !isSealed(out.Value) {
+	if !ok || !model.IsSealed(out.Value) {
 		return out.Value, ok
 	}
 	v, err := x.Secrets.unseal(out.Value, key, "")

@@ -63,7 +63,7 @@ func (s Secrets) recorded(ctx context.Context, snapshot *state.Snapshot) resolve
 		Output: resolve.Outputs(outputs),
 		StackOutput: func(key string) (any, bool) {
 			out, ok := snapshot.Outputs[key]
-			if !ok || !isSealed(out.Value) {
+			if !ok || !model.IsSealed(out.Value) {
 				return out.Value, ok
 			}
 			v, err := s.unseal(out.Value, key, "")

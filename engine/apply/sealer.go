@@ -30,7 +30,7 @@ func (s sealer) row(row *state.Row) (*state.Row, error) {
 	was := s.stored(row.ID)
 	secret := s.secretOf(row)
 	for name, v := range row.Outputs {
-		if isSealed(v) || !secret(name, v) && (was == nil || !isSealed(was.Outputs[name])) {
+		if model.IsSealed(v) || !secret(name, v) && (was == nil || !model.IsSealed(was.Outputs[name])) {
 			continue
 		}
 		s.told.tell(v)
@@ -78,7 +78,7 @@ func (s sealer) shownSecret(row *state.Row, all ...map[string]any) func(field st
 	forms := s.formsIn(schema, row, all...)
 	return func(field string, values ...any) bool {
 		f := schema.Field(field)
-		return f != nil && f.Sensitive || isSealed(row.Outputs[field]) || s.sensitive(row.Properties[field]) ||
+		return f != nil && f.Sensitive || model.IsSealed(row.Outputs[field]) || s.sensitive(row.Properties[field]) ||
 			slices.ContainsFunc(values, func(v any) bool { return s.tells(v) || repeats(v, forms) })
 	}
 }
@@ -89,7 +89,7 @@ func (s sealer) formsIn(schema *model.ResourceType, row *state.Row, all ...map[s
 	known := s.consumed(row.Properties)
 	for _, values := range all {
 		for name, v := range values {
-			if declared(schema, name) && !isSealed(v) {
+			if declared(schema, name) && !model.IsSealed(v) {
 				known = append(known, confided(v)...)
 			}
 		}
@@ -131,13 +131,13 @@ func (s sealer) covert(ref model.Reference) bool {
 		return true
 	}
 	row := s.stored(ref.NodeID)
-	return row != nil && isSealed(row.Outputs[ref.Output])
+	return row != nil && model.IsSealed(row.Outputs[ref.Output])
 }
 
 // sensitive reports whether a value is made from a sensitive field, from a type that is not
 // known, from a secret, or from a committed output that is sensitive (EX-19).
 func (s sealer) sensitive(v any) bool {
-	found := holdsSecret(v)
+	found := model.HoldsSecret(v)
 	model.Walk(v, func(v model.Value) bool {
 		if ref, ok := model.AsReference(v); ok {
 			schema := s.schemas.Type(model.TypeOf(ref.NodeID))

@@ -121,3 +121,25 @@ type quoting struct{ apply.Provider }
 func (quoting) Read(_ context.Context, r *model.Request) (model.Observed, bool, error) {
 	return nil, false, fmt.Errorf("there is no %v", r.Inputs["key"])
 }
+
+// TestWhatLooksLikeASecretStaysOpen: an output is sealed for a secret that stands in it, and
+// not because it begins as one does, which a text that is only read loses (SC-10, EX-41).
+func TestWhatLooksLikeASecretStaysOpen(t *testing.T) {
+	const private, public = "-----BEGIN PRIVATE KEY-----", "-----BEGIN PUBLIC KEY-----"
+	for output, sealed := range map[string]bool{public: false, "of " + private: true} {
+		b, s := vaulted(t, map[string]string{"one": private})
+		adjust := b.adjust
+		b.adjust = func(r *apply.Run) {
+			adjust(r)
+			r.Secrets.Scrub = func(text string) string { return strings.ReplaceAll(text, private[:12], "(redacted)") }
+			r.Secrets.Holds = func(text string) bool { return strings.Contains(text, s.values["one"]) }
+		}
+		b.world.outputs = func(*model.Request) (model.Outputs, error) {
+			return model.Outputs{"id": "id-1", "sum": output, "password": "made-password"}, nil
+		}
+		b.mustApply([]ir.Node{thing("a", "k", secretRef("one"))})
+		if _, open := b.snapshot().Rows[idA].Outputs["sum"].(string); open == sealed {
+			t.Errorf("%q is recorded as %v", output, b.snapshot().Rows[idA].Outputs["sum"])
+		}
+	}
+}

@@ -19,13 +19,16 @@ type Secrets struct {
 	Recorder Recorder           // nil = secrets leave no digest, and nothing is sealed
 	// Scrub takes the secrets of the run out of a text that leaves it; nil = there are none.
 	Scrub func(text string) string
+	// Holds reports whether a secret of the run stands whole in a text. Scrub takes more out
+	// of what is only read; what is sealed stays so. nil = what Scrub changes does.
+	Holds func(text string) bool
 
 	told *confidences // of the run; nil = nobody listens yet
 }
 
 // listening are the secrets of one run, which remembers what it is told.
 func (s Secrets) listening() Secrets {
-	s.told = &confidences{values: map[string]bool{}}
+	s.told = &confidences{}
 	if resolve := s.Resolve; resolve != nil {
 		told := s.told
 		s.Resolve = func(ctx context.Context, ref model.SecretRef) (string, error) {
@@ -69,7 +72,7 @@ func (s Secrets) secretDigests(c *plan.Change, uid string, committed map[string]
 		return digests, nil
 	}
 	for field, value := range c.Desired.Properties {
-		if !holdsSecret(value) {
+		if !model.HoldsSecret(value) {
 			continue
 		}
 		text, err := plan.SecretText(value, resolve)
@@ -88,16 +91,6 @@ func (s Secrets) secretDigests(c *plan.Change, uid string, committed map[string]
 	return digests, nil
 }
 
-func holdsSecret(v any) bool {
-	found := false
-	model.Walk(v, func(v model.Value) bool {
-		_, ok := model.AsSecretRef(v)
-		found = found || ok
-		return !found
-	})
-	return found
-}
-
 // salt makes salted digests of references; nil without a recorder.
 func (s Secrets) salt() func(text, scope string) (string, error) {
 	if s.Recorder == nil {
@@ -108,31 +101,26 @@ func (s Secrets) salt() func(text, scope string) (string, error) {
 
 // tells reports whether a secret of the run stands in v.
 func (s Secrets) tells(v any) bool {
-	if s.Scrub == nil {
+	holds := s.Holds
+	if holds == nil && s.Scrub != nil {
+		holds = func(text string) bool { return s.Scrub(text) != text }
+	}
+	if holds == nil {
 		return false
 	}
 	found := false
 	model.Walk(v, func(v model.Value) bool {
 		switch v := v.(type) {
 		case string:
-			found = found || s.Scrub(v) != v
+			found = found || holds(v)
 		case map[string]any:
 			for key := range v {
-				found = found || s.Scrub(key) != key
+				found = found || holds(key)
 			}
 		}
 		return !found
 	})
 	return found
-}
-
-func isSealed(v any) bool {
-	m, ok := v.(map[string]any)
-	if !ok || len(m) != 1 {
-		return false
-	}
-	_, ok = m[model.KeySealed]
-	return ok
 }
 
 // opened are the outputs of a row in plaintext. What does not open is an error, and left
@@ -142,7 +130,7 @@ func (s Secrets) opened(row *state.Row) (map[string]any, error) {
 	var failure error
 	copied := false
 	for name, v := range outputs {
-		if !isSealed(v) {
+		if !model.IsSealed(v) {
 			continue
 		}
 		if !copied {

@@ -117,7 +117,7 @@ func (x *execution) rotated(row *state.Row) bool {
 	}
 	for field, v := range row.Properties {
 		recorded := row.SecretDigests[field]
-		if recorded == "" || !holdsSecret(v) {
+		if recorded == "" || !model.HoldsSecret(v) {
 			continue
 		}
 		text, err := plan.SecretText(v, x.secret)

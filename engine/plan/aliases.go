@@ -273,7 +273,7 @@ func (m *migration) redigest() error {
 	for from, to := range m.to {
 		row := m.after.Rows[to]
 		for field, digest := range row.SecretDigests {
-			if !secret(row.Properties[field]) {
+			if !model.HoldsSecret(row.Properties[field]) {
 				continue
 			}
 			text, err := SecretText(row.Properties[field], s.Resolve)

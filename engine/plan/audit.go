@@ -55,7 +55,7 @@ func (a *audit) rotatedFields(c *Change) ([]string, error) {
 	var rotated []string
 	missed := false
 	for field, value := range c.Desired.Properties {
-		if !secret(value) || slices.Contains(c.Desired.IgnoreChanges, field) {
+		if !model.HoldsSecret(value) || slices.Contains(c.Desired.IgnoreChanges, field) {
 			continue
 		}
 		recorded := c.Prior.SecretDigests[field]
@@ -126,7 +126,7 @@ func StackOutputDigests(n *ir.Node, committed map[string]state.Output) map[strin
 
 func outputDigest(committed map[string]state.Output, key string) (string, bool) {
 	out, ok := committed[key]
-	if !ok || out.Sensitive || sealed(out.Value) {
+	if !ok || out.Sensitive || model.HoldsSealed(out.Value) {
 		return "", false
 	}
 	return refDigest(out.Value)

@@ -264,7 +264,7 @@ func (d *differ) refreshedOnly(value any) bool {
 // where it does not open, there is no value.
 func recorded(s *state.Snapshot, unsealer Unsealer) Values {
 	open := func(v any, owner, field string) (any, bool) {
-		if !sealed(v) {
+		if !model.HoldsSealed(v) {
 			return v, true
 		}
 		if unsealer == nil {
@@ -309,21 +309,4 @@ func (k *keyless) Unseal(sealed any, owner, field string) (any, error) {
 		k.err = err
 	}
 	return plain, err
-}
-
-// sealed reports whether v holds a sealed value, at any depth.
-func sealed(v any) bool {
-	if _, text := v.(string); text {
-		return false
-	}
-	found := false
-	model.Walk(v, func(v model.Value) bool {
-		m, ok := v.(map[string]any)
-		if ok && len(m) == 1 {
-			_, ok = m[model.KeySealed]
-			found = found || ok
-		}
-		return !found
-	})
-	return found
 }

@@ -84,7 +84,7 @@ func (c *Change) guardFlip() (recorded, declared, differ bool) {
 
 // published is an output's value, null when it holds a reference or a secret handle.
 func published(v any) any {
-	if secret(v) || len(model.References(v)) > 0 {
+	if model.HoldsSecret(v) || len(model.References(v)) > 0 {
 		return nil
 	}
 	return v

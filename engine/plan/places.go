@@ -63,7 +63,7 @@ func (w *places) leaf(path string, before, after side) {
 }
 
 // covert reports whether v holds what is never shown.
-func covert(v any) bool { return secret(v) || sealed(v) }
+func covert(v any) bool { return model.HoldsSecret(v) || model.HoldsSealed(v) }
 
 // known is nil for a value with a reference in it.
 func known(v any) (value any, unknown bool) {
@@ -130,7 +130,7 @@ func told(before, after side) bool {
 	if after.present {
 		v = after.value
 	}
-	if model.HasHandle(v) || sealed(v) {
+	if model.HasHandle(v) || model.HoldsSealed(v) {
 		return false
 	}
 	switch c := v.(type) {

@@ -41,7 +41,7 @@ func recordable(what string, v any) *model.Error {
 	if err := state.CheckDocument(v); err != nil {
 		return unrecordable(what, err)
 	}
-	if sealed(v) {
+	if model.HoldsSealed(v) {
 		return model.Errorf(model.StateError, model.ClassUser,
 			"%s holds the reserved form %s, which stands for an encrypted value in the state; rename that key", what, model.KeySealed)
 	}
@@ -96,7 +96,7 @@ func toSeal(f *model.Field) bool { return f != nil && f.Sensitive && !f.FromSour
 // tellsSecret reports whether v reads a secret, or a field or a committed output that is
 // sensitive.
 func (p *Plan) tellsSecret(v any) bool {
-	return secret(v) || slices.ContainsFunc(model.References(v), func(r model.Reference) bool {
+	return model.HoldsSecret(v) || slices.ContainsFunc(model.References(v), func(r model.Reference) bool {
 		schema := p.schemas.Type(model.TypeOf(r.NodeID))
 		return schema != nil && toSeal(schema.Field(r.Output))
 	}) || slices.ContainsFunc(stackOutputs(v), func(key string) bool { return p.Snapshot.Outputs[key].Sensitive })

@@ -34,7 +34,7 @@ func Shown(v any) string { return shown(v) }
 // shown is a value as a plan shows it (PL-19).
 func shown(v any) string {
 	switch {
-	case secret(v) || sealed(v):
+	case model.HoldsSecret(v) || model.HoldsSealed(v):
 		return sensitiveText
 	case v == nil:
 		return repr(nil)
@@ -58,7 +58,7 @@ func folded(v any) (any, bool) {
 
 // veiled is a value in a place that others may read: the start of its digest.
 func veiled(v any) string {
-	if v == nil || secret(v) || sealed(v) {
+	if v == nil || model.HoldsSecret(v) || model.HoldsSealed(v) {
 		return shown(v)
 	}
 	value, ok := folded(v)
@@ -70,18 +70,4 @@ func veiled(v any) string {
 		return "(hidden)"
 	}
 	return "sha256:" + digest[:12]
-}
-
-// secret reports whether v holds a secret handle, at any depth.
-func secret(v any) bool {
-	if _, text := v.(string); text {
-		return false
-	}
-	found := false
-	model.Walk(v, func(v model.Value) bool {
-		_, ok := model.AsSecretRef(v)
-		found = found || ok
-		return !found
-	})
-	return found
 }

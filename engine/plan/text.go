@@ -259,7 +259,7 @@ func (c *Change) unchecked() bool {
 	if c.Desired == nil {
 		return false
 	}
-	if secret(c.Desired.Properties) {
+	if model.HoldsSecret(c.Desired.Properties) {
 		return true
 	}
 	if c.Prior != nil {

@@ -68,7 +68,7 @@ func (p *Plan) needsSecrets() error {
 		}
 		var fields []string
 		for field, value := range c.Desired.Properties {
-			if secret(value) {
+			if model.HoldsSecret(value) {
 				fields = append(fields, field)
 			}
 		}
@@ -78,7 +78,7 @@ func (p *Plan) needsSecrets() error {
 		}
 	}
 	for _, o := range p.Compilation.Outputs {
-		if secret(o.Value) {
+		if model.HoldsSecret(o.Value) {
 			return refused("the output '%s' reads a secret, and this engine has no secret provider; remove it", o.Key)
 		}
 	}

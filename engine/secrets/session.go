@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
+	"github.com/atlantide-org/atlantide-operator/engine/model/scrub"
 )
 
 // Options are what a Session works with.
@@ -30,7 +31,7 @@ type Session struct {
 
 	mu       sync.Mutex
 	resolved map[model.SecretRef]*answer
-	scrubber scrubber
+	told     scrub.Set
 
 	// The keys are read under a lock of their own: a file system may hang, and who asks for
 	// a secret must still be able to give up.
@@ -76,7 +77,7 @@ func (s *Session) Resolve(ctx context.Context, ref model.SecretRef) (string, err
 		}
 		a.value, a.err, a.given = value, err, true
 		if err == nil {
-			s.remember(value)
+			s.told.Add(value.Reveal())
 		}
 	}
 	if a.err != nil {

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/atlantide-org/atlantide-operator/engine/model/scrub"
 )
 
 // Redacted stands where a secret is not shown.
-const Redacted = "(redacted)"
+const Redacted = scrub.Redacted
 
 // Text is the value of a secret. However it is formatted, logged or marshalled, it reads
 // as Redacted; inside of another value, where fmt looks past methods, as an address. It

@@ -19,8 +19,11 @@ import (
 // Provider implements providers.Provider.
 type Provider struct {
 	policy policy
+	schema *model.ProviderSchema
 	locks  stripes
 }
+
+func newProvider(p policy) *Provider { return &Provider{policy: p, schema: declared(p.address)} }
 
 // policy says which folder holds a node's files and which paths are good there.
 type policy interface {
@@ -28,10 +31,12 @@ type policy interface {
 	validate(files []*model.Request) error
 	// locate finds the place of a path that was resolved.
 	locate(r *model.Request, path string) (*place, error)
+	// address is the one spelling of a path among all that name the same file.
+	address(path string) string
 }
 
 // Schema is the declaration of the types.
-func (p *Provider) Schema() *model.ProviderSchema { return schema }
+func (p *Provider) Schema() *model.ProviderSchema { return p.schema }
 
 // Validate refuses what is known to be wrong before anything runs.
 func (p *Provider) Validate(_ context.Context, nodes []*model.Request) error {

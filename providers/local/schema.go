@@ -1,10 +1,6 @@
 package local
 
-import (
-	"path"
-
-	"github.com/atlantide-org/atlantide-operator/engine/model"
-)
+import "github.com/atlantide-org/atlantide-operator/engine/model"
 
 const (
 	typeFile       = "local.File"
@@ -16,19 +12,25 @@ const (
 	fieldChecksum = "checksum"
 )
 
-var (
-	text = model.FieldType{Kind: model.KindString}
-
-	// schema is built once and never changed (providers.md 2.26 to 2.28).
-	schema = &model.ProviderSchema{
+// declared is the declaration of the types, in which a file is the one at the address of its
+// path (providers.md 2.26 to 2.28).
+func declared(address func(path string) string) *model.ProviderSchema {
+	text := model.FieldType{Kind: model.KindString}
+	return &model.ProviderSchema{
 		Name:    "local",
 		Version: "1.0.0",
 		Module:  "atlantide.providers.local",
 		Types: []*model.ResourceType{
 			{
 				Name: typeFile, Provider: "local", Class: "File", Kind: model.KindResource,
-				Doc:     "A text file.",
-				Address: filePath,
+				Doc: "A text file.",
+				Address: func(inputs map[string]any) (string, bool) {
+					p, known := inputs[fieldPath].(string)
+					if !known {
+						return "", false
+					}
+					return address(p), true
+				},
 				Fields: []model.Field{
 					{Name: fieldPath, Type: text, Mutability: model.Immutable, Required: true, Printable: true, Doc: "Where the file is, relative to the root."},
 					{Name: fieldContent, Type: text, Mutability: model.Mutable, Default: "", Doc: "The text, written as UTF-8."},
@@ -53,10 +55,4 @@ var (
 			},
 		},
 	}
-)
-
-// filePath addresses a file by its path, in whichever way that is spelled.
-func filePath(inputs map[string]any) (string, bool) {
-	p, ok := inputs[fieldPath].(string)
-	return path.Clean(p), ok
 }

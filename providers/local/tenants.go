@@ -35,7 +35,7 @@ func (q Quota) orDefault() Quota {
 // {data root}/{namespace}/{uid} and a quota (providers.md 6.3). Without a data root
 // every File is refused.
 func NewTenants(dataRoot string, quota Quota) *Provider {
-	return &Provider{policy: tenants{dataRoot: dataRoot, quota: quota.orDefault()}}
+	return newProvider(tenants{dataRoot: dataRoot, quota: quota.orDefault()})
 }
 
 type tenants struct {
@@ -113,6 +113,9 @@ func (t tenants) locate(r *model.Request, p string) (*place, error) {
 	}
 	return &place{root: filepath.Join(t.dataRoot, owner), path: p, shown: p, quota: &t.quota, prune: true, makeRoot: true}, nil
 }
+
+// address cleans also what no tenant may write, since a row may hold it.
+func (t tenants) address(p string) string { return path.Clean(p) }
 
 var errOff = refuse("local files are switched off in this installation: the operator runs without a local data root (--local-data-root)")
 

@@ -35,6 +35,7 @@ type Project struct {
 
 	working  string // absolute
 	settings section
+	whole    section // what the file says, profiles included
 }
 
 // Open finds the project of a working directory: the nearest folder, itself or above,
@@ -56,7 +57,8 @@ func Open(working, profile string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.settings, err = overlaid(section(table), profile, p.File)
+	p.whole = table
+	p.settings, err = overlaid(p.whole, profile, p.File)
 	return p, err
 }
 
