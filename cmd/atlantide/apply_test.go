@@ -123,6 +123,7 @@ func TestRuns(t *testing.T) {
 		{"unguard", exitOK, []string{"apply", "unguarded.py", "-y", "-t", "web:*"}},
 		{"gone", exitOK, []string{"destroy", "-y"}},
 		{"failing", exitError, []string{"apply", "failing.py", "-y"}},
+		{"after-failure", exitOK, []string{"plan", "failing.py"}},
 		{"failing-halt-json", exitError, []string{"apply", "failing.py", "-y", "--on-failure", "halt", "--json"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { planIs(t, dir, "run-"+c.name, c.code, c.args...) })

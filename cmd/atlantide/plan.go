@@ -14,6 +14,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/secrets"
+	"github.com/atlantide-org/atlantide-operator/engine/state"
 )
 
 func (a *app) newPlan() *cobra.Command {
@@ -287,8 +288,24 @@ func (a *app) printPlanText(p *planned, view *planView) error {
 	if digest != "" {
 		text += "\ndigest: " + digest + "\n"
 	}
-	_, err = fmt.Fprint(a.out, text)
-	return err
+	if _, err = fmt.Fprint(a.out, text); err != nil {
+		return err
+	}
+	if ids := p.unconfirmed(); len(ids) > 0 {
+		a.out.message("note:", note, fmt.Sprintf("an earlier run ended before it confirmed %d resource(s), which may exist: %s", len(ids), model.Listed(ids, ", ")))
+	}
+	return nil
+}
+
+// unconfirmed are the nodes with something to do whose create was begun and not confirmed.
+func (p *planned) unconfirmed() (ids []string) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if row := p.Snapshot.Rows[c.NodeID]; row != nil && row.Status == state.StatusCreating && c.Pending() {
+			ids = append(ids, oneLine(c.NodeID))
+		}
+	}
+	return ids
 }
 
 // digest is what an approval of the plan names; "" for one that is not whole. One that a
