@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
+	"unicode"
 
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
@@ -99,12 +103,37 @@ func rangeOf(p model.Place) *rangeBody {
 	return &rangeBody{Start: start, End: end}
 }
 
-// printJSON writes one document, indented, non-ASCII as it is.
+// printJSON writes one document, indented, non-ASCII as it is, but for what a terminal would
+// act on: that is escaped, which says the same.
 func printJSON(w io.Writer, document any) error {
-	enc := json.NewEncoder(w)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(document)
+	if err := enc.Encode(document); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, inert(text.String()))
+	return err
+}
+
+// inert escapes the control characters of a JSON text that JSON itself lets through.
+func inert(text string) string {
+	acts := func(r rune) bool {
+		return r > unicode.MaxASCII && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) || r == '\x7f'
+	}
+	if !strings.ContainsFunc(text, acts) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if acts(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // valueMap is values as they were recorded: a float stays one.
