@@ -51,8 +51,9 @@ type Store struct {
 	form    legacy.Form
 	group   *group.Writer
 
-	mu sync.Mutex
-	db *sql.DB // nil until the file is there
+	mu   sync.Mutex
+	db   *sql.DB     // nil until the file is there
+	file os.FileInfo // of the file that db has open
 }
 
 var (
@@ -115,8 +116,24 @@ func (s *Store) open(create bool) (*sql.DB, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no file")
 	}
+	if s.file, err = os.Stat(s.options.Path); err != nil {
+		return nil, err
+	}
 	s.db, err = sql.Open("sqlite", s.dsn())
 	return s.db, err
+}
+
+// inPlace refuses to write a file that is not the one under its name any more: others take
+// its lock in another file by now, and nobody would see what is written here.
+func (s *Store) inPlace() error {
+	s.mu.Lock()
+	opened := s.file
+	s.mu.Unlock()
+	now, err := os.Stat(s.options.Path)
+	if err == nil && os.SameFile(opened, now) {
+		return nil
+	}
+	return stateError(model.ClassUser, nil, s.options.Path+" was replaced or removed while it was in use, and nothing more is written: bring it back from a backup, and look at what the last run did")
 }
 
 // makeFile makes an empty file, never where a link leads (RF-25). Somebody else may be
@@ -177,6 +194,9 @@ func (s *Store) read(ctx context.Context, body func(ctx context.Context, tx *sql
 func (s *Store) write(ctx context.Context, body func(ctx context.Context, tx *sql.Tx) error) error {
 	db, err := s.open(true)
 	if err != nil {
+		return err
+	}
+	if err := s.inPlace(); err != nil {
 		return err
 	}
 	err = s.inTx(ctx, db, nil, func(tx *sql.Tx) error {

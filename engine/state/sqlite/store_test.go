@@ -236,6 +236,35 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
+// A file that was taken away from under a run is not written any more: its lock is another's.
+func TestReplacedFile(t *testing.T) {
+	for reason, replace := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"renamed": func(path string) error { return os.Rename(path, path+".old") },
+		"another in its place": func(path string) error {
+			if err := os.Rename(path, path+".old"); err != nil {
+				return err
+			}
+			return os.WriteFile(path, nil, 0o600)
+		},
+	} {
+		s := open(t, "")
+		fence := take(t, s, "run")
+		row := state.Batch{PutRows: []*state.Row{{ID: "s:t:a", Status: state.StatusCreated}}}
+		if err := s.Commit(t.Context(), partition, fence, row); err != nil {
+			t.Fatal(err)
+		}
+		if err := replace(s.options.Path); err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range map[string]error{"write": s.Commit(t.Context(), partition, fence, row), "renewal": s.RenewLock(t.Context(), partition, fence, time.Hour)} {
+			if !model.IsKind(err, model.StateError) || !strings.Contains(err.Error(), "replaced or removed") {
+				t.Errorf("%s, %s: %v", reason, what, err)
+			}
+		}
+	}
+}
+
 // A version that no release writes is no reason to start anew.
 func TestVersionOfNoRelease(t *testing.T) {
 	s := open(t, "")
