@@ -21,6 +21,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine/apply/applytest"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
 	"github.com/atlantide-org/atlantide-operator/engine/lease"
+	"github.com/atlantide-org/atlantide-operator/engine/lease/leasetest"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -55,7 +56,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{T: t, store: memory.New(), calls: map[string]int{}, locks: &atomic.Int32{},
 		dataDir: filepath.Join(root, filepath.FromSlash(owner)), policy: local.NewTenants(root, local.Quota{})}
 	d.build()
-	d.locker = d.counted(lease.NewLocal(uuid.NewString, func(ctx context.Context, f model.Fence) error { return d.store.Claim(ctx, partition, f) }))
+	d.locker = d.counted(leasetest.NewLocal(uuid.NewString, func(ctx context.Context, f model.Fence) error { return d.store.Claim(ctx, partition, f) }))
 	return d
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/atlantide-org/atlantide-operator/engine"
 	"github.com/atlantide-org/atlantide-operator/engine/apply"
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
-	"github.com/atlantide-org/atlantide-operator/engine/lease"
+	"github.com/atlantide-org/atlantide-operator/engine/lease/leasetest"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -31,7 +31,7 @@ func TestPartitionsOfOneStore(t *testing.T) {
 	other := uuid.NewString()
 	request := d.request("File('b', path='b', content='theirs')\noutput('o', 'theirs')")
 	request.Partition, request.Owner = other, "team-b/"+other
-	request.Locker = lease.NewLocal(uuid.NewString, func(ctx context.Context, f model.Fence) error { return d.store.Claim(ctx, other, f) })
+	request.Locker = leasetest.NewLocal(uuid.NewString, func(ctx context.Context, f model.Fence) error { return d.store.Claim(ctx, other, f) })
 	d.mustApply("File('a', path='a', content='ours')\noutput('o', 'ours')")
 	result, err := d.engine.Apply(t.Context(), request)
 	if err != nil || len(result.Plan.Changes) != 1 || len(result.Plan.Outputs.Retired) > 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/atlantide-org/atlantide-operator/engine/ir"
-	"github.com/atlantide-org/atlantide-operator/engine/lease"
+	"github.com/atlantide-org/atlantide-operator/engine/lease/leasetest"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 	"github.com/atlantide-org/atlantide-operator/engine/plan"
 	"github.com/atlantide-org/atlantide-operator/engine/state"
@@ -43,7 +43,7 @@ func TestWritesStayInThePlan(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			store := memory.New()
-			holder := lease.NewLocal(func() string { return "run" }, func(ctx context.Context, f model.Fence) error { return store.Claim(ctx, partition, f) })
+			holder := leasetest.NewLocal(func() string { return "run" }, func(ctx context.Context, f model.Fence) error { return store.Claim(ctx, partition, f) })
 			handle, err := holder.Acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)

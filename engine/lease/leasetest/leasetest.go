@@ -1,5 +1,6 @@
 // Package leasetest owns the contract tests of a lock that several processes contend for:
-// every such lock passes the same suite. It must never know a particular lock.
+// every such lock passes the same suite. Beside them it has a lock for tests of what works
+// under one. It must never know a particular lock of production.
 package leasetest
 
 import (

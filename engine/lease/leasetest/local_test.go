@@ -1,18 +1,18 @@
-package lease_test
+package leasetest_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 
-	"github.com/atlantide-org/atlantide-operator/engine/lease"
+	"github.com/atlantide-org/atlantide-operator/engine/lease/leasetest"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
 func TestLocal(t *testing.T) {
 	var claimed []model.Fence
 	fail := error(nil)
-	l := lease.NewLocal(func() string { return "run" }, func(_ context.Context, f model.Fence) error {
+	l := leasetest.NewLocal(func() string { return "run" }, func(_ context.Context, f model.Fence) error {
 		claimed = append(claimed, f)
 		return fail
 	})

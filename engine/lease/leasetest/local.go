@@ -1,15 +1,15 @@
-package lease
+package leasetest
 
 import (
 	"context"
 	"sync"
 
+	"github.com/atlantide-org/atlantide-operator/engine/lease"
 	"github.com/atlantide-org/atlantide-operator/engine/model"
 )
 
-// Local is the lock of one partition within one process: for tests, for the
-// conformance runner, and for a command whose state nobody else can reach. It is
-// never lost; what a run abandons stays locked until the process ends.
+// Local is the lock of one partition within one process, for tests of what works under a lock.
+// It is never lost; what a run abandons stays locked until the process ends.
 type Local struct {
 	claim  func(ctx context.Context, fence model.Fence) error
 	holder func() string
@@ -26,7 +26,7 @@ func NewLocal(holder func() string, claim func(ctx context.Context, fence model.
 }
 
 // Acquire implements Locker.
-func (l *Local) Acquire(ctx context.Context) (Handle, error) {
+func (l *Local) Acquire(ctx context.Context) (lease.Handle, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held != nil {
